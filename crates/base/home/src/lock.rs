@@ -1,0 +1,77 @@
+//! Cross-process exclusion by `flock`, on the same lock files the Python program uses.
+
+use std::ffi::OsString;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, Result};
+
+/// Held until dropped. The lock file itself stays: removing it would let two processes lock two files.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for the sibling `<path>.lock` of the file about to be changed.
+    pub fn for_file(path: &Path) -> Result<Self> {
+        Self::acquire(&sibling(path))
+    }
+
+    /// Waits for this lock file itself.
+    pub fn acquire(lock_path: &Path) -> Result<Self> {
+        let file = open(lock_path)?;
+        file.lock().map_err(Error::io("lock", lock_path))?;
+        Ok(Self { _file: file })
+    }
+
+    /// Takes the lock if nobody holds it; `None` if somebody does.
+    pub fn try_acquire(lock_path: &Path) -> Result<Option<Self>> {
+        let file = open(lock_path)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(Error::io("lock", lock_path)(source)),
+        }
+    }
+
+    /// Whether some process holds this lock file. A file that isn't there is held by nobody.
+    pub fn is_held(lock_path: &Path) -> bool {
+        File::open(lock_path)
+            .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    }
+}
+
+fn sibling(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path.as_os_str());
+    name.push(".lock");
+    name.into()
+}
+
+fn open(lock_path: &Path) -> Result<File> {
+    fs::OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(lock_path)
+        .map_err(Error::io("open", lock_path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_lock_is_seen_and_released() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("config.yaml");
+        let lock_path = dir.path().join("config.yaml.lock");
+        assert!(!FileLock::is_held(&lock_path));
+        let lock = FileLock::for_file(&target).unwrap();
+        assert!(FileLock::is_held(&lock_path));
+        assert!(FileLock::try_acquire(&lock_path).unwrap().is_none());
+        drop(lock);
+        assert!(FileLock::try_acquire(&lock_path).unwrap().is_some());
+    }
+}
