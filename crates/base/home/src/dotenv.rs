@@ -308,6 +308,7 @@ mod tests {
         assert!(file.set("bad name", "x").is_err());
     }
 
+    // spec: state §13.4
     #[test]
     fn glued_lines_are_split_at_known_names_only() {
         let check = |line: &str, expected: &[&str]| {
@@ -315,7 +316,6 @@ mod tests {
             assert_eq!(file.repair(), expected.len() > 1, "{line}");
             assert_eq!(file.lines, expected, "{line}");
         };
-        // spec: state §13.4
         check(
             "OPENAI_API_KEY=aTELEGRAM_BOT_TOKEN=b",
             &["OPENAI_API_KEY=a", "TELEGRAM_BOT_TOKEN=b"],

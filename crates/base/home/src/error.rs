@@ -8,11 +8,12 @@ use crate::yaml;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot {doing} {}: {}", path.display(), explain(source))]
+    #[error("cannot {doing} {}: {}", path.display(), explain(cause))]
     Io {
         doing: &'static str,
         path: PathBuf,
-        source: io::Error,
+        /// Not called `source`: the text above already says it.
+        cause: io::Error,
     },
 
     #[error("{}:{error}", path.display())]
@@ -39,11 +40,7 @@ impl Error {
     /// For `map_err`: `fs::read(p).map_err(Error::io("read", p))`.
     pub fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_owned();
-        move |source| Self::Io {
-            doing,
-            path,
-            source,
-        }
+        move |cause| Self::Io { doing, path, cause }
     }
 
     pub fn invalid(text: impl Into<String>) -> Self {

@@ -95,23 +95,10 @@ fn write(
             skipped: Vec::new(),
         },
     };
-    let mut pending = vec![PathBuf::new()];
-    while let Some(dir) = pending.pop() {
-        let Some(entries) = writer.read_dir(&dir) else {
-            continue;
-        };
-        for (relative, is_dir) in entries {
-            let path = root.join(&relative);
-            if path == target || path == partial {
-                continue;
-            }
-            if is_dir {
-                pending.push(relative);
-            } else {
-                progress(&relative);
-                writer.add(&relative)?;
-            }
-        }
+    if let Err(error) = writer.add_all(partial, target, progress) {
+        // Dropping an unfinished archive prints to stderr; one descriptor until the process ends is cheaper.
+        std::mem::forget(writer.zip);
+        return Err(error);
     }
     let Writer { zip, packed, .. } = writer;
     let file = zip
@@ -129,6 +116,22 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    fn add_all(&mut self, partial: &Path, target: &Path, progress: Progress<'_>) -> Result<()> {
+        let mut pending = vec![PathBuf::new()];
+        while let Some(dir) = pending.pop() {
+            for (relative, is_dir) in self.read_dir(&dir).unwrap_or_default() {
+                let path = self.root.join(&relative);
+                if is_dir {
+                    pending.push(relative);
+                } else if path != target && path != partial {
+                    progress(&relative);
+                    self.add(&relative)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// What is wanted of a directory, in name order; symlinks are not followed and not kept.
     fn read_dir(&mut self, dir: &Path) -> Option<Vec<(PathBuf, bool)>> {
         let entries = match fs::read_dir(self.root.join(dir)) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::migrate::{CURRENT_VERSION, version};
 use crate::{Error, FileLock, Home, Result, write, yaml};
 
 /// The file as it is on disk, with what it says or why it cannot be read.
@@ -87,11 +88,19 @@ impl Document {
         home.writable()?;
         let path = home.config_path();
         let _lock = FileLock::for_file(&path)?;
+        let is_new = !path.exists();
         let mut document = Self::load(&path)?;
         document.value()?;
         let before = document.text.clone();
         let result = change(&mut document)?;
         if document.text != before {
+            if is_new && version(&document) == 0 {
+                // A file we make needs no migration, and should say so.
+                document.replace(format!(
+                    "_config_version: {CURRENT_VERSION}\n{}",
+                    document.text
+                ));
+            }
             write::replace_secret(&path, &document.text, home.modes())?;
         }
         Ok(result)

@@ -259,6 +259,7 @@ mod tests {
         );
     }
 
+    // spec: state §13.17
     #[test]
     fn the_document_is_laid_over_the_defaults() {
         check("", "agent.max_turns", json!(90));
@@ -267,7 +268,6 @@ mod tests {
         check("toolsets: [a]", "toolsets", json!(["a"]));
         check("x_unknown: {k: 1}", "x_unknown.k", json!(1));
         check("agent:", "agent.max_turns", json!(90));
-        // spec: state §13.17
         check("display: {compact: true}", "display.streaming", json!(null));
     }
 

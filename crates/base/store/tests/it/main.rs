@@ -1,0 +1,15 @@
+//! The store as its callers see it, on real files.
+#![allow(clippy::unwrap_used)] // clippy excuses tests, but not the functions they share
+
+mod chains;
+mod concurrency;
+mod damage;
+mod delete;
+mod export;
+mod fixtures;
+mod messages;
+mod open;
+mod readonly;
+mod search;
+mod support;
+mod titles;
