@@ -1,0 +1,345 @@
+//! The command line, as data. Help texts are the documentation; completions come from here too.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A personal AI agent that lives in your terminal and your chats.
+#[derive(Debug, Parser)]
+#[command(
+    name = "hermes",
+    version,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// Work in this profile (see `hermes profile`)
+    // Taken out of the command line before parsing; declared so that help and completions know it.
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub profile: Option<String>,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show and change settings
+    #[command(after_help = "Without a subcommand: show.")]
+    Config {
+        #[command(subcommand)]
+        action: Option<Config>,
+    },
+    /// Find, read, rename and remove conversations
+    #[command(arg_required_else_help = true)]
+    Sessions {
+        #[command(subcommand)]
+        action: Sessions,
+    },
+    /// Keep several separate homes: settings, memory and conversations of their own
+    #[command(arg_required_else_help = true)]
+    Profile {
+        #[command(subcommand)]
+        action: Profile,
+    },
+    /// What is set up, and where it lives
+    Status {
+        /// Also list what is not configured
+        #[arg(long)]
+        all: bool,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Find what is wrong and how to mend it; exits 1 if something is
+    Doctor {
+        /// Carry out the repairs that cannot lose anything
+        #[arg(long)]
+        fix: bool,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Read the logs
+    Logs(Logs),
+    /// Save everything to a zip file, or take a quick snapshot
+    Backup(Backup),
+    /// Bring back a backup or a snapshot
+    Import {
+        /// A zip made by `hermes backup`, or the name of a snapshot
+        source: String,
+        /// Overwrite existing settings without asking
+        #[arg(short, long)]
+        force: bool,
+    },
+    /// Print a completion script for your shell
+    Completion {
+        #[arg(value_enum, default_value = "bash")]
+        shell: Shell,
+    },
+    /// Print the version
+    Version {
+        #[command(flatten)]
+        json: Json,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// The settings in force, secrets masked
+    Show {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// One setting in force
+    Get {
+        /// A dotted key such as agent.max_turns, or a variable name
+        key: String,
+        /// Print a secret instead of masking it
+        #[arg(long)]
+        reveal: bool,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Change one setting; keys and tokens go to .env
+    Set {
+        key: Option<String>,
+        #[arg(allow_hyphen_values = true)]
+        value: Option<String>,
+        /// Say nothing about keys Hermes doesn't know
+        #[arg(long)]
+        force: bool,
+        /// Print nothing
+        #[arg(short, long)]
+        quiet: bool,
+    },
+    /// Remove one setting, so that its default holds again
+    Unset { key: String },
+    /// Open config.yaml in your editor and check it afterwards
+    Edit,
+    /// Print where config.yaml is
+    Path,
+    /// Print where .env is
+    EnvPath,
+    /// What is missing or outdated; changes nothing
+    Check,
+    /// Bring an older config.yaml up to date
+    Migrate,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// Conversations, newest first
+    #[command(alias = "ls")]
+    List {
+        /// Only those of this source (cli, telegram, …)
+        #[arg(long)]
+        source: Option<String>,
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// One conversation with its messages
+    Show {
+        /// An id, the beginning of one, or a title
+        session: String,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Find messages by their words
+    Search {
+        #[arg(required = true)]
+        query: Vec<String>,
+        #[arg(long)]
+        source: Option<String>,
+        #[arg(long, default_value_t = 20)]
+        limit: usize,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Give a conversation a title
+    Rename {
+        session: String,
+        #[arg(required = true)]
+        title: Vec<String>,
+    },
+    /// Write conversations as JSON lines
+    Export {
+        /// A file, or - for standard output
+        out: PathBuf,
+        #[arg(long)]
+        source: Option<String>,
+        #[arg(long, value_name = "ID")]
+        session_id: Option<String>,
+    },
+    /// Remove a conversation for good
+    #[command(alias = "rm")]
+    Delete {
+        session: String,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Remove ended conversations older than some days
+    Prune {
+        #[arg(long, value_name = "DAYS", default_value_t = 90)]
+        older_than: u32,
+        #[arg(long)]
+        source: Option<String>,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// How many there are, and how much room they take
+    Stats {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Mend the indexes of a damaged state.db; conversations are not touched
+    Repair,
+    /// Build a new state.db from what can be read of a damaged one; the old file is kept
+    Recover {
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Profile {
+    /// All profiles; ◆ marks the active one
+    #[command(alias = "ls")]
+    List {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Make a profile the one used when none is named
+    Use {
+        name: String,
+    },
+    /// Make a new profile
+    Create(CreateProfile),
+    /// One profile in detail
+    Show {
+        name: Option<String>,
+    },
+    /// Make (or remove) a command of the profile's own name
+    Alias {
+        name: String,
+        #[arg(long)]
+        remove: bool,
+    },
+    Rename {
+        old: String,
+        new: String,
+    },
+    /// Remove a profile with everything in it
+    #[command(alias = "rm")]
+    Delete {
+        name: String,
+        /// Don't ask
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Pack a profile into a .tar.gz, without its credentials
+    Export {
+        name: String,
+        /// Where to write it; NAME.tar.gz here unless given
+        #[arg(short, long)]
+        output: Option<PathBuf>,
+    },
+    /// Unpack an exported profile
+    Import {
+        archive: PathBuf,
+        /// Under another name
+        #[arg(long)]
+        name: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct CreateProfile {
+    pub name: String,
+    /// Start with the settings, keys, persona, skills and memories of the current profile
+    #[arg(long)]
+    pub clone: bool,
+    /// Start with a whole copy of the current profile
+    #[arg(long, conflicts_with = "clone")]
+    pub clone_all: bool,
+    /// Take this profile instead of the current one
+    #[arg(long, value_name = "PROFILE")]
+    pub clone_from: Option<String>,
+    /// No bundled skills
+    #[arg(long, conflicts_with_all = ["clone", "clone_all", "clone_from"])]
+    pub no_skills: bool,
+    /// Don't make a command of the profile's name
+    #[arg(long)]
+    pub no_alias: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// Which log, or `list` for their sizes
+    #[arg(value_parser = ["agent", "errors", "gateway", "list"], default_value = "agent")]
+    pub log: String,
+    /// How many lines
+    #[arg(short = 'n', long, default_value_t = 50)]
+    pub lines: usize,
+    /// Go on printing new lines
+    #[arg(short, long)]
+    pub follow: bool,
+    /// At least this level: DEBUG, INFO, WARNING, ERROR
+    #[arg(long)]
+    pub level: Option<String>,
+    /// Only lines of this session (part of its id is enough)
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only the last 45s, 30m, 2h or 1d
+    #[arg(long)]
+    pub since: Option<String>,
+    /// Only one part: gateway, agent, tools, cli, cron
+    #[arg(long)]
+    pub component: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// A file or a directory; a dated zip in your home directory unless given
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Only a snapshot of the most important files, kept inside the home
+    #[arg(short, long, conflicts_with = "output")]
+    pub quick: bool,
+    /// A word to find the snapshot by
+    #[arg(short, long, requires = "quick")]
+    pub label: Option<String>,
+    /// List the snapshots there are
+    #[arg(long, conflicts_with_all = ["output", "quick"])]
+    pub list: bool,
+}
+
+/// For scripts.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Json {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+impl From<Json> for Format {
+    fn from(json: Json) -> Self {
+        if json.json { Self::Json } else { Self::Text }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}

@@ -1,0 +1,95 @@
+//! One module for each command: what was asked for, and how the answer looks.
+
+mod backup;
+pub mod completion;
+mod config;
+mod doctor;
+mod logs;
+mod profile;
+mod sessions;
+mod status;
+pub mod version;
+
+use std::fmt;
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use anyhow::{Result, bail};
+
+use crate::cli::Command;
+use crate::wire::App;
+
+/// The command has printed what is wrong; only the exit code is left.
+#[derive(Debug)]
+pub struct Failed;
+
+impl fmt::Display for Failed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("failed")
+    }
+}
+
+impl std::error::Error for Failed {}
+
+pub fn run(app: &mut App, command: &Command) -> Result<()> {
+    match command {
+        Command::Config { action } => config::run(app, action.as_ref()),
+        Command::Sessions { action } => sessions::run(app, action),
+        Command::Profile { action } => profile::run(app, action),
+        Command::Status { all, json } => status::run(app, *all, (*json).into()),
+        Command::Doctor { fix, json } => doctor::run(app, *fix, (*json).into()),
+        Command::Logs(logs) => logs::run(app, logs),
+        Command::Backup(backup) => backup::run(app, backup),
+        Command::Import { source, force } => backup::import(app, source, *force),
+        Command::Completion { shell } => completion::print(&mut app.out, *shell),
+        Command::Version { json } => version::print(&mut app.out, (*json).into()),
+    }
+}
+
+/// Asks on the terminal; without one, nothing irreversible happens unasked.
+fn confirm(app: &mut App, question: &str) -> Result<bool> {
+    if !io::stdin().is_terminal() {
+        bail!("{question} There is no terminal to ask on: pass -y to go ahead");
+    }
+    Ok(matches!(
+        ask(app, &format!("{question} [y/N] "))?
+            .to_lowercase()
+            .as_str(),
+        "y" | "yes"
+    ))
+}
+
+fn ask(app: &mut App, prompt: &str) -> Result<String> {
+    app.out.flush()?;
+    let mut stderr = io::stderr();
+    write!(stderr, "{prompt}")?;
+    stderr.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_owned())
+}
+
+/// `1.5 MB`
+fn size(bytes: u64) -> String {
+    let units = ["B", "KB", "MB", "GB", "TB"];
+    let mut amount = bytes as f64;
+    let mut unit = 0;
+    while amount >= 1024.0 && unit + 1 < units.len() {
+        amount /= 1024.0;
+        unit += 1;
+    }
+    if unit == 0 {
+        format!("{bytes} B")
+    } else {
+        format!("{amount:.1} {}", units[unit])
+    }
+}
+
+/// `5m ago`
+fn ago(seconds: i64) -> String {
+    match seconds {
+        ..60 => "just now".to_owned(),
+        60..3_600 => format!("{}m ago", seconds / 60),
+        3_600..86_400 => format!("{}h ago", seconds / 3_600),
+        _ => format!("{}d ago", seconds / 86_400),
+    }
+}

@@ -1,0 +1,102 @@
+//! The `hermes` command: reads the command line, hands over to `cmd`, turns results into exit codes.
+
+mod cli;
+mod cmd;
+mod out;
+mod table;
+mod wire;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use hermes_home::{Argv, Env};
+
+use cli::{Cli, Command};
+use out::Out;
+use wire::App;
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    // Answered before anything is read: scripts ask this of programs they don't know yet.
+    if matches!(args.as_slice(), [_, only] if only == "--version" || only == "-V") {
+        return finish(cmd::version::print(
+            &mut Out::stdout(&Env::from_process()),
+            cli::Format::Text,
+        ));
+    }
+    let argv = Argv::split(args);
+    match Cli::try_parse_from(&argv.rest) {
+        Ok(cli) => finish(run(&cli, argv.profile.as_deref())),
+        Err(error) => usage(&error),
+    }
+}
+
+fn run(cli: &Cli, profile: Option<&str>) -> anyhow::Result<()> {
+    let Some(command) = &cli.command else {
+        use clap::CommandFactory;
+        let mut out = Out::stdout(&Env::from_process());
+        write!(out, "{}", Cli::command().render_help())?;
+        return Ok(out.flush()?);
+    };
+    // These two say nothing about a home, so they don't need one.
+    match command {
+        Command::Version { json } => {
+            return cmd::version::print(&mut Out::stdout(&Env::from_process()), (*json).into());
+        }
+        Command::Completion { shell } => {
+            return cmd::completion::print(&mut Out::stdout(&Env::from_process()), *shell);
+        }
+        _ => {}
+    }
+    let mut app = App::start(cli.profile.as_deref().or(profile))?;
+    let result = cmd::run(&mut app, command);
+    app.out.flush()?;
+    result
+}
+
+/// The exit code for a command's result; errors go to stderr in one line.
+fn finish(result: anyhow::Result<()>) -> ExitCode {
+    let Err(error) = result else {
+        return ExitCode::SUCCESS;
+    };
+    if let Some(cmd::Failed) = error.downcast_ref() {
+        return ExitCode::FAILURE; // the command has said why
+    }
+    let io_kind = error
+        .chain()
+        .find_map(|cause| cause.downcast_ref::<io::Error>())
+        .map(io::Error::kind);
+    if io_kind == Some(io::ErrorKind::BrokenPipe) {
+        return ExitCode::SUCCESS; // the reader has seen enough, as in `hermes … | head`
+    }
+    complain(&format!("hermes: {error:#}"));
+    ExitCode::FAILURE
+}
+
+/// Help and usage. An unknown command gets one line with the nearest match.
+fn usage(error: &clap::Error) -> ExitCode {
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        let text = |kind| match error.get(kind) {
+            Some(ContextValue::String(text)) => Some(text.clone()),
+            // The nearest comes last.
+            Some(ContextValue::Strings(texts)) => texts.last().cloned(),
+            _ => None,
+        };
+        let wrong = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+        let hint = match text(ContextKind::SuggestedSubcommand) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => "`hermes --help` lists the commands".to_owned(),
+        };
+        complain(&format!("hermes: there is no command '{wrong}'; {hint}"));
+        return ExitCode::from(2);
+    }
+    let _ = error.print(); // nobody is left to tell if this fails
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}"); // nobody is left to tell if this fails
+}

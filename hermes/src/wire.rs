@@ -1,0 +1,113 @@
+//! Puts the parts together. The only place that knows all of them.
+
+use std::cell::OnceCell;
+use std::future::Future;
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use hermes_home::config::Settings;
+use hermes_home::redact::{Redactor, Switch};
+use hermes_home::{Env, Home, Resolved, dotenv, log};
+use hermes_store::{Journal, OpenOptions, Store};
+use tokio::runtime::{self, Runtime};
+
+use crate::out::Out;
+
+/// What a command works with.
+pub struct App {
+    pub home: Home,
+    pub env: Env,
+    pub settings: Settings,
+    pub out: Out,
+    /// Started by the first command that needs it; most don't.
+    runtime: OnceCell<Runtime>,
+}
+
+impl App {
+    /// Finds the home, makes it if need be, and reads what is set. What is odd but not fatal is said on stderr.
+    pub fn start(profile: Option<&str>) -> Result<Self> {
+        let mut env = Env::from_process();
+        let home = Resolved::from(profile, &env)?.home(&env);
+        let mut warnings = Vec::new();
+        if let Err(error) = home.ensure() {
+            // A read-only home can still be looked at.
+            warnings.push(error.to_string());
+        }
+        warnings.extend(dotenv::overlay(&home, &mut env));
+        let settings = Settings::load(&home, &env);
+        warnings.extend(settings.warnings().iter().cloned());
+        log::init(&log_settings(&home, &env, &settings))?;
+        for warning in &warnings {
+            say(warning);
+            tracing::warn!("{warning}");
+        }
+        let out = Out::stdout(&env);
+        Ok(Self {
+            home,
+            env,
+            settings,
+            out,
+            runtime: OnceCell::new(),
+        })
+    }
+
+    /// Opens the conversations if there are any.
+    pub async fn existing_store(&self) -> Result<Option<Store>> {
+        Ok(Store::open_existing(self.home.state_db(), self.store_options()).await?)
+    }
+
+    fn store_options(&self) -> OpenOptions {
+        let journal = match self.settings.text("database.journal_mode") {
+            "wal" => Journal::Wal,
+            "delete" => Journal::Delete,
+            _ => Journal::Auto,
+        };
+        OpenOptions {
+            journal,
+            ..OpenOptions::default()
+        }
+    }
+
+    pub fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        if self.runtime.get().is_none() {
+            let made = runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .context("starting the runtime")?;
+            // Single-threaded and just found empty, so this cannot fail.
+            let _ = self.runtime.set(made);
+        }
+        self.runtime
+            .get()
+            .context("starting the runtime")?
+            .block_on(work)
+    }
+}
+
+/// One line on stderr that is not an error.
+pub fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "hermes: {text}"); // a closed stderr has no reader to miss it
+}
+
+fn log_settings(home: &Home, env: &Env, settings: &Settings) -> log::Settings {
+    let redact = match env.filled("HERMES_REDACT_SECRETS") {
+        Some(_) => env.is_on("HERMES_REDACT_SECRETS"),
+        None => settings.is_on("security.redact_secrets"),
+    };
+    let megabytes = settings.number("logging.max_size_mb").clamp(1.0, 1024.0);
+    let backups = settings.number("logging.backup_count").clamp(0.0, 100.0);
+    log::Settings {
+        level: settings
+            .text("logging.level")
+            .parse()
+            .unwrap_or(log::Level::Info),
+        rotation: log::Rotation::megabytes(megabytes as u64, backups as u32),
+        access: if home.manager().is_some() {
+            log::Access::Group
+        } else {
+            log::Access::Owner
+        },
+        redactor: Redactor::new(if redact { Switch::On } else { Switch::Off }),
+        ..log::Settings::new(home.logs_dir())
+    }
+}

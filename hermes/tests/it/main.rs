@@ -1,0 +1,45 @@
+//! The program as its users see it: run as a process, judged by exit code, output and the files it leaves.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking and start the program themselves"
+)]
+
+mod backup;
+mod config;
+mod doctor;
+mod logs;
+mod profile;
+mod seed;
+mod sessions;
+mod start;
+
+use hermes_testkit::{Cmd, Exit, Output, TempHome};
+
+/// `hermes` with these arguments, run to its end.
+#[track_caller]
+fn hermes(home: &TempHome, args: &[&str]) -> Output {
+    command(home, args).run()
+}
+
+/// `hermes` with these arguments, about to run.
+fn command(home: &TempHome, args: &[&str]) -> Cmd {
+    // The tests may run in a container, where modes are otherwise left to the surroundings.
+    home.cmd(env!("CARGO_BIN_EXE_hermes"))
+        .args(args)
+        .env("HERMES_CONTAINER", "0")
+}
+
+/// Runs and expects failure with a message; gives stderr.
+#[track_caller]
+fn fails(home: &TempHome, args: &[&str], code: i32) -> String {
+    let output = hermes(home, args);
+    assert_eq!(output.exit, Exit::Code(code), "{args:?}\n{output}");
+    assert!(
+        !output.stderr.trim().is_empty(),
+        "no reason given for {args:?}"
+    );
+    output.stderr
+}
