@@ -1,0 +1,73 @@
+//! The project's own chores: `cargo xtask COMMAND`.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a developer's tool: it prints its findings and starts cargo, python and hermes itself"
+)]
+
+mod args;
+mod bench;
+mod cache;
+mod command;
+mod real;
+mod scenarios;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use args::{Args, Usage};
+
+/// A chore: `Err` means it found something wrong (exit 1) or was called wrongly (exit 2).
+type Run = fn(Args) -> anyhow::Result<()>;
+
+const COMMANDS: &[(&str, &str, Run)] = &[
+    (
+        "tidy",
+        "dependency table, sizes and small rules of the house",
+        tidy::run,
+    ),
+    (
+        "scenarios",
+        "scenario -> tests [--area A] [--require A,B]",
+        scenarios::run,
+    ),
+    (
+        "real",
+        "checks that need others' programs [clients|python|all]",
+        real::run,
+    ),
+    (
+        "bench",
+        "figures beside Python's [--json] [--quick] [start|store|kill|crowd]",
+        bench::run,
+    ),
+];
+
+fn main() -> ExitCode {
+    let mut given = std::env::args().skip(1);
+    let Some(name) = given.next() else {
+        print!("{}", overview());
+        return ExitCode::SUCCESS;
+    };
+    let Some((_, _, run)) = COMMANDS.iter().find(|(known, ..)| *known == name) else {
+        eprintln!("xtask: no command `{name}`\n\n{}", overview());
+        return ExitCode::from(2);
+    };
+    match run(Args::new(given)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+fn overview() -> String {
+    COMMANDS
+        .iter()
+        .map(|(name, about, _)| format!("cargo xtask {name:<10} {about}\n"))
+        .collect()
+}

@@ -1,0 +1,62 @@
+//! The vendors' own Python clients against the scripted model server: a fake counts only when they accept it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use super::Checks;
+use crate::{cache, command, workspace};
+
+const CHECKS: &[&str] = &["openai_check.py", "anthropic_check.py"];
+
+pub fn run(checks: &mut Checks) -> Result<()> {
+    let folder = workspace::root().join("xtask/python/clients");
+    let requirements = fs::read_to_string(folder.join("requirements.txt"))?;
+    let python = cache::venv("clients", &requirements)?.join("python");
+    let server = command::build(&["--package", "hermes-scripted", "--bin", "scripted-model"])?;
+    for check in CHECKS {
+        // A server per check: each begins at the top of the script.
+        let server = Server::start(&server, &folder.join("script.json"))?;
+        let mut script = Command::new(&python);
+        script.arg(folder.join(check)).arg(&server.url);
+        // Its own last line says how many checks it made.
+        let told = command::stdout(&mut script).map(|out| print!("{check}: {out}"));
+        checks.note(check, told);
+    }
+    Ok(())
+}
+
+struct Server {
+    process: Child,
+    url: String,
+}
+
+impl Server {
+    /// It prints its address on the first line, once it listens.
+    fn start(program: &Path, script: &Path) -> Result<Self> {
+        let mut process = Command::new(program)
+            .arg(script)
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("scripted-model")?;
+        let stdout = process
+            .stdout
+            .take()
+            .context("scripted-model has no stdout")?;
+        let mut url = String::new();
+        BufReader::new(stdout).read_line(&mut url)?;
+        let url = url.trim().to_owned();
+        Ok(Self { process, url })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nothing to do if it is gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

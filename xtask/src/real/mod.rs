@@ -1,0 +1,45 @@
+//! `cargo xtask real`: the checks that need somebody else's program. Vendors' clients against our fakes, the Python program against our home.
+
+mod clients;
+mod interop;
+
+use anyhow::{Result, ensure};
+
+use crate::args::Args;
+
+pub fn run(args: Args) -> Result<()> {
+    let suites = args.words(&["clients", "python", "all"])?;
+    let wanted = |suite: &str| suites.is_empty() || suites.iter().any(|s| s == suite || s == "all");
+    let mut checks = Checks::default();
+    if wanted("clients") {
+        clients::run(&mut checks)?;
+    }
+    if wanted("python") {
+        interop::run(&mut checks)?;
+    }
+    println!("{} passed, {} failed", checks.passed, checks.failed);
+    ensure!(checks.failed == 0, "some checks failed");
+    Ok(())
+}
+
+/// Counts and prints; one failed check does not stop the others.
+#[derive(Debug, Default)]
+pub struct Checks {
+    passed: usize,
+    failed: usize,
+}
+
+impl Checks {
+    pub fn note(&mut self, name: &str, result: Result<()>) {
+        match result {
+            Ok(()) => {
+                self.passed += 1;
+                println!("ok {name}");
+            }
+            Err(error) => {
+                self.failed += 1;
+                println!("FAILED {name}: {error:#}");
+            }
+        }
+    }
+}
