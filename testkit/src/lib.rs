@@ -9,6 +9,7 @@
 )]
 
 mod cmd;
+pub mod doubles;
 mod exit;
 mod home;
 mod proxy;

@@ -1,9 +1,28 @@
-//! The words every other crate speaks: messages, ids and findings. No I/O, no runtime.
+//! The words every other crate speaks: messages, ids, findings, and the seams. No I/O, no runtime.
 
+mod ask;
+mod event;
 mod finding;
 mod ids;
+mod journal;
 mod message;
+mod model;
+mod scope;
+mod tool;
+mod workspace;
 
+pub use ask::{Answer, Asker, Question};
+pub use event::{AgentEvent, TurnEnd};
 pub use finding::{Finding, Level, Repair};
 pub use ids::SessionId;
+pub use journal::Journal;
 pub use message::{Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall};
+pub use model::{
+    Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,
+    ModelReply, ModelRequest, Models, Purpose, Retrying, ToolDef, Usage,
+};
+pub use scope::Scope;
+pub use tool::{
+    Args, Availability, CallCx, Outcome, Parallel, Progress, Tool, ToolCaller, ToolOutput, ToolSpec,
+};
+pub use workspace::{FileError, Stat, Workspace};

@@ -1,0 +1,49 @@
+//! Asking the owner. One mechanism for approvals, questions, secrets and confirmations.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+
+use crate::Scope;
+
+/// Waits for the owner's answer, or says why there is none.
+pub trait Asker: Send + Sync {
+    fn ask<'a>(&'a self, question: Question, scope: &'a Scope) -> BoxFuture<'a, Answer>;
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// May this command run? The warnings say why one asks.
+    Approve {
+        command: String,
+        warnings: Vec<String>,
+        timeout: Duration,
+    },
+    /// Something only the owner can decide; no choices: an open question.
+    Clarify {
+        question: String,
+        choices: Vec<String>,
+    },
+    /// A value that must not be shown or stored, such as a password.
+    Secret {
+        prompt: String,
+    },
+    Confirm {
+        question: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Once,
+    /// Also for the rest of the session.
+    Session,
+    /// Also in future sessions.
+    Always,
+    Deny,
+    Text(String),
+    /// Nobody is there to ask.
+    Nobody,
+    TimedOut,
+    Cancelled,
+}

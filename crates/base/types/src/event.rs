@@ -1,0 +1,73 @@
+//! What happens in a session, as everybody who watches it sees it.
+
+use std::time::Duration;
+
+use crate::{Outcome, Question, Retrying, Usage};
+
+/// One stream of these feeds every face. If a face needs something that isn't here, the event is missing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEvent {
+    TurnStarted,
+    /// More of the visible answer.
+    Text(String),
+    /// More of the thinking.
+    Reasoning(String),
+    ToolStarted {
+        id: String,
+        name: String,
+        /// What the call is about, in one line.
+        about: String,
+    },
+    ToolProgress {
+        id: String,
+        text: String,
+    },
+    ToolFinished {
+        id: String,
+        name: String,
+        outcome: Outcome,
+        about: String,
+        took: Duration,
+    },
+    /// The owner is asked; the first answer to this id wins.
+    Asked {
+        id: u64,
+        question: Question,
+    },
+    Answered {
+        id: u64,
+    },
+    Retrying(Retrying),
+    /// Tokens and money of one reply.
+    Usage {
+        usage: Usage,
+        usd: Option<f64>,
+    },
+    /// Something the owner should know; not part of the conversation.
+    Notice(String),
+    TurnEnded(Box<TurnEnd>),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnEnd {
+    /// The answer; empty if there is none.
+    pub text: String,
+    /// Why there is no (whole) answer.
+    pub error: Option<String>,
+    pub interrupted: bool,
+    /// For logs: `text_response(finish_reason=stop)`, `interrupted_by_user`, …
+    pub reason: String,
+    pub api_calls: u32,
+    pub usage: Usage,
+    pub usd: Option<f64>,
+    /// Guidance that came too late for this turn; it belongs to the next one.
+    pub pending_steer: Option<String>,
+}
+
+impl TurnEnd {
+    /// Whether somebody who waits for an answer got one.
+    pub fn answered(&self) -> bool {
+        self.error.is_none() && !self.interrupted && !self.text.trim().is_empty()
+    }
+}

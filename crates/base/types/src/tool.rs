@@ -1,0 +1,173 @@
+//! Acting: what a tool is, and what a call may use.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::{Asker, Models, Scope, Workspace};
+
+/// The arguments of a call, already repaired and brought to the schema's types.
+pub type Args = Map<String, Value>;
+
+/// Something the model can do. Services are given to it when it is built; a call brings only its [`CallCx`].
+pub trait Tool: Send + Sync {
+    fn spec(&self) -> &ToolSpec;
+
+    /// Never fails: what went wrong is part of the output.
+    fn call<'a>(&'a self, args: Args, cx: &'a CallCx) -> BoxFuture<'a, ToolOutput>;
+
+    fn available(&self) -> Availability {
+        Availability::Yes
+    }
+}
+
+/// Re-enters the whole per-call pipeline: for tools that call tools.
+pub trait ToolCaller: Send + Sync {
+    fn call<'a>(&'a self, name: &'a str, args: Args) -> BoxFuture<'a, ToolOutput>;
+}
+
+/// Everything about a tool that isn't code.
+#[derive(Clone, Debug)]
+pub struct ToolSpec {
+    pub name: String,
+    pub toolset: &'static str,
+    pub description: String,
+    /// A JSON Schema object.
+    pub parameters: Value,
+    /// For activity feeds.
+    pub emoji: &'static str,
+    pub parallel: Parallel,
+    /// The same call gives the same result as long as nothing else happens.
+    pub idempotent: bool,
+    /// Keeps the agent's own house (memory, todo); text beside it can be the answer.
+    pub housekeeping: bool,
+    /// A reply with only such calls doesn't count against the budget.
+    pub refundable: bool,
+    /// The files a call is about.
+    pub paths: fn(&Args) -> Vec<PathBuf>,
+    /// One line that says what a call was about, for feeds and compaction.
+    pub digest: fn(&Args, &ToolOutput) -> String,
+    /// Longer results are put into a file; `None`: never.
+    pub max_output: Option<usize>,
+}
+
+/// Which calls of one reply may run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parallel {
+    Never,
+    Always,
+    /// With calls on other files.
+    ByPath,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Availability {
+    Yes,
+    /// What is missing, and how to get it.
+    No(String),
+}
+
+/// What a call may use; nothing else, ever.
+#[derive(Clone)]
+pub struct CallCx {
+    pub scope: Scope,
+    /// The id the model gave the call.
+    pub call_id: String,
+    pub progress: Progress,
+    pub workspace: Arc<dyn Workspace>,
+    pub asker: Arc<dyn Asker>,
+    pub models: Arc<dyn Models>,
+    pub caller: Arc<dyn ToolCaller>,
+}
+
+/// Tells whoever watches what a running call is doing.
+#[derive(Clone)]
+pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl Progress {
+    pub fn new(told: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+
+    /// Nobody watches.
+    pub fn silent() -> Self {
+        Self::new(|_| {})
+    }
+
+    pub fn tell(&self, text: &str) {
+        (self.0)(text);
+    }
+}
+
+impl fmt::Debug for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress")
+    }
+}
+
+impl fmt::Debug for CallCx {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallCx")
+            .field("scope", &self.scope)
+            .field("call_id", &self.call_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A result with its outcome, so that nobody has to guess it from the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutput {
+    /// What the model reads, usually JSON.
+    pub text: String,
+    pub outcome: Outcome,
+    /// Files this call changed.
+    pub changed: Vec<PathBuf>,
+    pub took: Duration,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    Failed,
+    Denied,
+    Cancelled,
+}
+
+impl ToolOutput {
+    pub fn done(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            outcome: Outcome::Done,
+            changed: Vec::new(),
+            took: Duration::ZERO,
+        }
+    }
+
+    pub fn json(value: &Value) -> Self {
+        Self::done(value.to_string())
+    }
+
+    /// `{"error": …}`
+    pub fn failed(error: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Failed,
+            ..Self::json(&serde_json::json!({ "error": error.into() }))
+        }
+    }
+
+    pub fn cancelled(text: impl Into<String>) -> Self {
+        Self {
+            outcome: Outcome::Cancelled,
+            ..Self::done(text)
+        }
+    }
+
+    #[must_use]
+    pub fn with_outcome(self, outcome: Outcome) -> Self {
+        Self { outcome, ..self }
+    }
+}

@@ -1,0 +1,114 @@
+//! The messages of one session, owned by whoever runs its turns.
+
+use std::sync::Arc;
+
+use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, Usage};
+
+use crate::request;
+
+/// What was said, and where it is written down.
+pub struct Conversation {
+    /// Built once; sent with every request byte for byte.
+    pub system: String,
+    messages: Vec<Message>,
+    /// Messages only for the next request; never stored, gone with the next real one.
+    scaffold: Vec<Message>,
+    journal: Arc<dyn Journal>,
+    /// The first failure to write something down; the conversation goes on without.
+    lost: Option<String>,
+}
+
+impl Conversation {
+    /// Takes up a conversation where it was left.
+    pub fn resume(system: String, mut messages: Vec<Message>, journal: Arc<dyn Journal>) -> Self {
+        request::mend(&mut messages);
+        Self {
+            system,
+            messages,
+            scaffold: Vec::new(),
+            journal,
+            lost: None,
+        }
+    }
+
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The messages of the next request.
+    pub fn outgoing(&self) -> Vec<Message> {
+        request::outgoing(&self.messages, &self.scaffold)
+    }
+
+    /// Adds a message and waits until it is safe.
+    pub async fn push(&mut self, message: Message) {
+        self.scaffold.clear();
+        let written = self.journal.append(&message).await;
+        self.note(written);
+        self.messages.push(message);
+        // Two user messages in a row become one, in memory as on the wire.
+        request::mend(&mut self.messages);
+    }
+
+    /// Adds messages for the next request only.
+    pub fn prop_up(&mut self, messages: impl IntoIterator<Item = Message>) {
+        self.scaffold.extend(messages);
+    }
+
+    /// Takes back everything from `len` on.
+    pub async fn truncate(&mut self, len: usize) {
+        self.scaffold.clear();
+        if len < self.messages.len() {
+            self.messages.truncate(len);
+            let written = self.journal.rewrite(&self.messages).await;
+            self.note(written);
+        }
+    }
+
+    /// Replaces images by a note, for a model that can't see; false if there were none. Only what is sent
+    /// changes: the stored messages keep theirs.
+    pub fn drop_images(&mut self) -> bool {
+        let mut dropped = false;
+        for content in self
+            .messages
+            .iter_mut()
+            .filter_map(|message| message.content.as_mut())
+        {
+            if let Content::Parts(parts) = content
+                && parts
+                    .iter()
+                    .any(|part| matches!(part, Part::Known(KnownPart::ImageUrl { .. })))
+            {
+                *content = Content::Text(content.plain());
+                dropped = true;
+            }
+        }
+        dropped
+    }
+
+    pub async fn count(&mut self, usage: &Usage, cost: &Cost) {
+        let written = self.journal.usage(usage, cost).await;
+        self.note(written);
+    }
+
+    /// Why the conversation is no longer being saved; told once.
+    pub fn take_loss(&mut self) -> Option<String> {
+        self.lost
+            .take_if(|reason| !reason.is_empty())
+            .inspect(|_| self.lost = Some(String::new()))
+    }
+
+    fn note(&mut self, written: Result<(), String>) {
+        if let Err(reason) = written {
+            self.lost.get_or_insert(reason);
+        }
+    }
+}
+
+impl std::fmt::Debug for Conversation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Conversation")
+            .field("messages", &self.messages.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,27 @@
+//! The agent: runs turns, builds requests, runs tools. Knows no provider, no platform and no tool by name.
+
+mod batch;
+mod coerce;
+mod conversation;
+mod guard;
+mod hints;
+mod json;
+mod ladder;
+mod names;
+mod pipeline;
+mod request;
+mod scan;
+mod spill;
+mod steer;
+mod think;
+mod toolbox;
+mod turn;
+mod verifier;
+
+pub use conversation::Conversation;
+pub use guard::{Counts, GuardLimits};
+pub use hints::Hints;
+pub use scan::screened;
+pub use steer::Steer;
+pub use toolbox::Toolbox;
+pub use turn::{Events, Limits, Turn};

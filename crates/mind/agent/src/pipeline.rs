@@ -1,0 +1,185 @@
+//! One call from the model's wish to the result it reads: the same way for every tool and every caller.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hermes_types::{
+    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Scope, Tool, ToolCaller,
+    ToolOutput, Workspace,
+};
+
+use crate::coerce::coerce;
+use crate::guard::Guard;
+use crate::hints::Hints;
+use crate::spill::spill;
+use crate::toolbox::Toolbox;
+use crate::turn::Events;
+use crate::verifier::Verifier;
+
+/// How long a cancelled tool may take to say so itself.
+const GRACE: Duration = Duration::from_millis(150);
+
+/// What the calls of one turn share.
+pub struct Pipeline {
+    pub toolbox: Toolbox,
+    pub scope: Scope,
+    pub events: Events,
+    pub workspace: Arc<dyn Workspace>,
+    pub asker: Arc<dyn Asker>,
+    pub models: Arc<dyn Models>,
+    guard: Mutex<Guard>,
+    verifier: Mutex<Verifier>,
+    hints: Arc<Mutex<Hints>>,
+}
+
+impl Pipeline {
+    pub fn new(
+        toolbox: Toolbox,
+        scope: Scope,
+        events: Events,
+        world: (Arc<dyn Workspace>, Arc<dyn Asker>, Arc<dyn Models>),
+        guard: Guard,
+        hints: Arc<Mutex<Hints>>,
+    ) -> Self {
+        let (workspace, asker, models) = world;
+        let (guard, verifier) = (Mutex::new(guard), Mutex::default());
+        Self {
+            toolbox,
+            scope,
+            events,
+            workspace,
+            asker,
+            models,
+            guard,
+            verifier,
+            hints,
+        }
+    }
+
+    /// Why the turn must end, if a guardrail says so.
+    pub fn halted(&self) -> Option<String> {
+        lock(&self.guard).halted().map(str::to_owned)
+    }
+
+    /// What to add below the answer.
+    pub fn footer(&self) -> Option<String> {
+        lock(&self.verifier).footer()
+    }
+
+    /// Runs one call to its end, whatever happens in it.
+    pub async fn run(self: &Arc<Self>, id: &str, name: &str, mut args: Args) -> ToolOutput {
+        let Some(tool) = self.toolbox.get(name).cloned() else {
+            return ToolOutput::failed(format!("Unknown tool: {name}"));
+        };
+        let spec = tool.spec();
+        coerce(&mut args, &spec.parameters);
+        if let Some(blocked) = lock(&self.guard).before(spec, &args) {
+            return blocked;
+        }
+        let about = (spec.digest)(&args, &ToolOutput::done(""));
+        self.events.send(AgentEvent::ToolStarted {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            about,
+        });
+        let started = Instant::now();
+        let mut output = self.call(&tool, id, args.clone()).await;
+        output.took = started.elapsed();
+        let warning = lock(&self.guard).after(spec, &args, &output);
+        lock(&self.verifier).observe(spec, &args, &output);
+        let about = (spec.digest)(&args, &output);
+        self.events.send(AgentEvent::ToolFinished {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            outcome: output.outcome,
+            about,
+            took: output.took,
+        });
+        if spec
+            .max_output
+            .is_some_and(|max| output.text.len() > max && output.text.chars().count() > max)
+        {
+            output.text = spill(&output.text, id, self.workspace.as_ref()).await;
+        }
+        let hints = Hints::discover(&self.hints, spec, &args, self.workspace.as_ref()).await;
+        output.text.extend([hints, warning].into_iter().flatten());
+        output
+    }
+
+    /// The tool's own part: a panic is an error, and a cancelled call is answered soon.
+    async fn call(self: &Arc<Self>, tool: &Arc<dyn Tool>, id: &str, args: Args) -> ToolOutput {
+        let name = tool.spec().name.clone();
+        if self.scope.is_cancelled() {
+            return not_started();
+        }
+        let cx = self.context(id);
+        let work = AssertUnwindSafe(tool.call(args, &cx)).catch_unwind();
+        tokio::pin!(work);
+        let finished = tokio::select! {
+            finished = &mut work => finished,
+            () = self.scope.cancel.cancelled() => match tokio::time::timeout(GRACE, &mut work).await {
+                Ok(finished) => finished,
+                Err(_) => return ToolOutput::cancelled(format!("{{\"error\":\"{name} was interrupted\"}}")),
+            },
+        };
+        finished.unwrap_or_else(|_| {
+            ToolOutput::failed(format!(
+                "Error executing tool '{name}': it failed internally"
+            ))
+        })
+    }
+
+    fn context(self: &Arc<Self>, id: &str) -> CallCx {
+        let (events, call) = (self.events.clone(), id.to_owned());
+        CallCx {
+            scope: self.scope.child(),
+            call_id: id.to_owned(),
+            progress: Progress::new(move |text| {
+                events.send(AgentEvent::ToolProgress {
+                    id: call.clone(),
+                    text: text.to_owned(),
+                });
+            }),
+            workspace: self.workspace.clone(),
+            asker: self.asker.clone(),
+            models: self.models.clone(),
+            caller: Arc::new(Inner {
+                pipeline: self.clone(),
+                id: id.to_owned(),
+            }),
+        }
+    }
+}
+
+/// The answer for a call that an interrupt came before.
+pub fn not_started() -> ToolOutput {
+    ToolOutput::cancelled("{\"error\":\"cancelled by the user before it started\"}")
+        .with_outcome(Outcome::Cancelled)
+}
+
+/// Calls made by a tool go the same way as the model's own.
+struct Inner {
+    pipeline: Arc<Pipeline>,
+    id: String,
+}
+
+impl ToolCaller for Inner {
+    fn call<'a>(&'a self, name: &'a str, args: Args) -> BoxFuture<'a, ToolOutput> {
+        async move { self.pipeline.run(&self.id, name, args).await }.boxed()
+    }
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pipeline")
+            .field("toolbox", &self.toolbox)
+            .finish_non_exhaustive()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

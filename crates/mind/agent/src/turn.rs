@@ -1,0 +1,400 @@
+//! One turn: from a user's message to an answer, through as many replies and tools as it takes.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use hermes_types::{
+    AgentEvent, Asker, Content, Effort, Message, ModelClient, ModelError, ModelErrorKind,
+    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Workspace,
+};
+
+use crate::batch;
+use crate::conversation::Conversation;
+use crate::guard::{Guard, GuardLimits};
+use crate::hints::Hints;
+use crate::ladder::{Climb, Next};
+use crate::pipeline::Pipeline;
+use crate::steer::Steer;
+use crate::toolbox::Toolbox;
+
+/// What a turn works with.
+pub struct Turn {
+    pub model: Arc<dyn ModelClient>,
+    pub toolbox: Toolbox,
+    pub workspace: Arc<dyn Workspace>,
+    pub asker: Arc<dyn Asker>,
+    pub models: Arc<dyn Models>,
+    pub scope: Scope,
+    pub events: Events,
+    pub steer: Steer,
+    pub hints: Arc<Mutex<Hints>>,
+    pub limits: Limits,
+}
+
+/// How far a turn may go.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Replies with tool calls.
+    pub iterations: u32,
+    pub max_output: Option<u64>,
+    pub effort: Effort,
+    pub guard: GuardLimits,
+    /// Whether an answer says which files were not changed.
+    pub verify_files: bool,
+    /// How long an interrupted stream may take to end.
+    pub patience: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            iterations: 90,
+            max_output: None,
+            effort: Effort::Default,
+            guard: GuardLimits::default(),
+            verify_files: true,
+            patience: Duration::from_millis(300),
+        }
+    }
+}
+
+/// Whoever watches.
+#[derive(Clone)]
+pub struct Events(Arc<dyn Fn(AgentEvent) + Send + Sync>);
+
+impl Events {
+    pub fn new(told: impl Fn(AgentEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(told))
+    }
+
+    pub fn send(&self, event: AgentEvent) {
+        (self.0)(event);
+    }
+}
+
+const SUMMARISE: &str = "[The step limit of this turn is reached. Without calling any tools, sum up what was done, \
+                         what was found and what is left to do.]";
+
+impl Turn {
+    /// Runs until there is an answer, an error or an interrupt. The conversation is valid afterwards.
+    pub async fn run(self, conversation: &mut Conversation, prompt: Message) -> TurnEnd {
+        self.events.send(AgentEvent::TurnStarted);
+        conversation.push(prompt).await;
+        let mut end = TurnEnd::default();
+        self.climb(conversation, &mut end).await;
+        end.pending_steer = self.steer.take();
+        if let Some(reason) = conversation.take_loss() {
+            self.events.send(AgentEvent::Notice(format!(
+                "this conversation is not being saved: {reason}"
+            )));
+        }
+        tracing::info!(
+            "turn ended: {} after {} requests",
+            end.reason,
+            end.api_calls
+        );
+        self.events
+            .send(AgentEvent::TurnEnded(Box::new(end.clone())));
+        end
+    }
+
+    async fn climb(&self, conversation: &mut Conversation, end: &mut TurnEnd) {
+        let pipeline = self.pipeline();
+        let mut climb = Climb::default();
+        let mut budget = self.limits.iterations;
+        let mut room = None;
+        let mut recovered = Recovered::default();
+        loop {
+            if self.scope.is_cancelled() {
+                return interrupted(end, "interrupted_by_user");
+            }
+            if budget == 0 {
+                return self.summarise(conversation, end).await;
+            }
+            if let Some(text) = self.steer.take_if(last_is_tool(conversation)) {
+                conversation.push(Message::user(text)).await;
+            }
+            let asked = self.ask(
+                conversation,
+                self.toolbox.definitions(),
+                room.take().or(climb.room(self.limits.max_output)),
+                end,
+            );
+            let reply = match asked.await {
+                Ok(reply) => reply,
+                Err(error) if error.kind == ModelErrorKind::Cancelled => {
+                    return interrupted(end, "interrupted_during_api_call");
+                }
+                Err(error) => match recovered.from(&error, conversation) {
+                    true => continue,
+                    false => {
+                        return failed(
+                            end,
+                            String::new(),
+                            error.to_string(),
+                            "all_retries_exhausted_no_response",
+                        );
+                    }
+                },
+            };
+            conversation.count(&reply.usage, &reply.cost).await;
+            match climb.next(reply, conversation.messages(), &self.toolbox) {
+                Next::Answer(text) => return self.answer(conversation, &pipeline, text, end).await,
+                Next::Run { message, calls } => {
+                    budget -= u32::from(!self.refundable(&calls));
+                    conversation.push(message).await;
+                    self.act(conversation, &pipeline, &calls).await;
+                    climb.tools_ran();
+                    if let Some(reason) = pipeline.halted() {
+                        return self.halt(conversation, reason, end).await;
+                    }
+                }
+                Next::Append(messages) => {
+                    budget -= 1;
+                    for message in messages {
+                        conversation.push(message).await;
+                    }
+                }
+                Next::PropUp(messages) => conversation.prop_up(messages),
+                Next::Again { max_output } => room = max_output,
+                Next::Stop {
+                    text,
+                    error,
+                    reason,
+                } => {
+                    take_back_dangling(conversation).await;
+                    return failed(end, text, error, reason);
+                }
+            }
+        }
+    }
+
+    fn pipeline(&self) -> Arc<Pipeline> {
+        Arc::new(Pipeline::new(
+            self.toolbox.clone(),
+            self.scope.clone(),
+            self.events.clone(),
+            (
+                self.workspace.clone(),
+                self.asker.clone(),
+                self.models.clone(),
+            ),
+            Guard::new(self.limits.guard.clone()),
+            self.hints.clone(),
+        ))
+    }
+
+    /// One request and its reply; everything that streams in goes to whoever watches.
+    async fn ask(
+        &self,
+        conversation: &Conversation,
+        tools: Vec<hermes_types::ToolDef>,
+        max_output: Option<u64>,
+        end: &mut TurnEnd,
+    ) -> Result<ModelReply, ModelError> {
+        let request = ModelRequest {
+            system: conversation.system.clone(),
+            messages: conversation.outgoing(),
+            tools,
+            max_output: max_output.or(self.limits.max_output),
+            effort: self.limits.effort,
+        };
+        end.api_calls += 1;
+        let mut stream = self.model.stream(request, self.scope.child());
+        while let Some(event) = stream.next().await {
+            match event? {
+                ModelEvent::Text(text) => self.events.send(AgentEvent::Text(text)),
+                ModelEvent::Reasoning(text) => self.events.send(AgentEvent::Reasoning(text)),
+                ModelEvent::Retrying(retrying) => self.events.send(AgentEvent::Retrying(retrying)),
+                ModelEvent::ToolCall(_) => {}
+                ModelEvent::Done(reply) => {
+                    self.add_up(&reply, end);
+                    return Ok(reply);
+                }
+            }
+        }
+        Err(ModelError::new(
+            ModelErrorKind::Malformed,
+            "the model's reply ended without an end",
+        ))
+    }
+
+    fn add_up(&self, reply: &ModelReply, end: &mut TurnEnd) {
+        end.usage += reply.usage;
+        end.usd = match (end.usd, reply.cost.usd) {
+            (Some(sum), Some(more)) => Some(sum + more),
+            (sum, more) => sum.or(more),
+        };
+        self.events.send(AgentEvent::Usage {
+            usage: reply.usage,
+            usd: reply.cost.usd,
+        });
+    }
+
+    async fn act(
+        &self,
+        conversation: &mut Conversation,
+        pipeline: &Arc<Pipeline>,
+        calls: &[batch::Call],
+    ) {
+        let outputs = batch::run(pipeline, calls).await;
+        let last = calls.len().saturating_sub(1);
+        for (index, (call, mut output)) in calls.iter().zip(outputs).enumerate() {
+            if index == last
+                && let Some(text) = self.steer.take()
+            {
+                output.text.push_str(&Steer::marked(&text));
+            }
+            conversation
+                .push(Message::tool(&call.id, &call.name, output.text))
+                .await;
+        }
+    }
+
+    fn refundable(&self, calls: &[batch::Call]) -> bool {
+        calls.iter().all(|call| {
+            self.toolbox
+                .get(&call.name)
+                .is_some_and(|tool| tool.spec().refundable)
+        })
+    }
+
+    async fn answer(
+        &self,
+        conversation: &mut Conversation,
+        pipeline: &Pipeline,
+        text: String,
+        end: &mut TurnEnd,
+    ) {
+        let footer = pipeline
+            .footer()
+            .filter(|_| self.limits.verify_files)
+            .unwrap_or_default();
+        if !footer.is_empty() {
+            self.events.send(AgentEvent::Text(footer.clone()));
+        }
+        conversation.push(Message::assistant(text.clone())).await;
+        end.text = text + &footer;
+        end.reason = "text_response(finish_reason=stop)".to_owned();
+    }
+
+    async fn halt(&self, conversation: &mut Conversation, reason: String, end: &mut TurnEnd) {
+        let text = format!("I stopped because I was going round in circles: {reason}.");
+        self.events.send(AgentEvent::Text(text.clone()));
+        conversation.push(Message::assistant(text.clone())).await;
+        end.text = text;
+        end.reason = "guardrail_halt".to_owned();
+    }
+
+    /// The budget is used up: one request without tools, for an account of what was done.
+    async fn summarise(&self, conversation: &mut Conversation, end: &mut TurnEnd) {
+        self.events.send(AgentEvent::Notice(format!(
+            "Iteration budget exhausted ({0}/{0})",
+            self.limits.iterations
+        )));
+        conversation.push(Message::user(SUMMARISE)).await;
+        for _ in 0..2 {
+            match self.ask(conversation, Vec::new(), None, end).await {
+                Ok(reply) => {
+                    conversation.count(&reply.usage, &reply.cost).await;
+                    let text = reply
+                        .message
+                        .content
+                        .as_ref()
+                        .map(Content::plain)
+                        .unwrap_or_default();
+                    if !text.trim().is_empty() {
+                        conversation.push(Message::assistant(text.clone())).await;
+                        end.text = text;
+                        end.reason =
+                            format!("max_iterations_reached({0}/{0})", self.limits.iterations);
+                        return;
+                    }
+                }
+                Err(error) => {
+                    return failed(end, String::new(), error.to_string(), "budget_exhausted");
+                }
+            }
+        }
+        failed(
+            end,
+            String::new(),
+            "the step limit was reached and the model gave no summary".to_owned(),
+            "budget_exhausted",
+        );
+    }
+}
+
+/// Recoveries that change the conversation; each happens once.
+#[derive(Default)]
+struct Recovered {
+    images: bool,
+}
+
+impl Recovered {
+    /// Whether the conversation was changed so that asking again makes sense.
+    fn from(&mut self, error: &ModelError, conversation: &mut Conversation) -> bool {
+        match error.kind {
+            ModelErrorKind::ImagesRejected if !self.images => {
+                self.images = true;
+                conversation.drop_images()
+            }
+            _ => false,
+        }
+    }
+}
+
+fn last_is_tool(conversation: &Conversation) -> bool {
+    conversation
+        .messages()
+        .last()
+        .is_some_and(|message| message.role == Role::Tool)
+}
+
+/// Calls whose turn failed would be taken up by the next one; they go, with their results.
+async fn take_back_dangling(conversation: &mut Conversation) {
+    let messages = conversation.messages();
+    let tail = messages
+        .iter()
+        .rev()
+        .take_while(|message| message.role == Role::Tool)
+        .count();
+    let len = messages.len() - tail;
+    let asked = messages[..len]
+        .last()
+        .is_some_and(|message| !message.tool_calls.is_empty());
+    if tail > 0 && asked {
+        conversation.truncate(len - 1).await;
+    }
+}
+
+fn interrupted(end: &mut TurnEnd, reason: &str) {
+    end.interrupted = true;
+    end.reason = reason.to_owned();
+}
+
+fn failed(end: &mut TurnEnd, text: String, error: String, reason: &str) {
+    end.text = text;
+    end.error = Some(error);
+    end.reason = reason.to_owned();
+}
+
+impl std::fmt::Debug for Turn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Turn")
+            .field("toolbox", &self.toolbox)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Events")
+    }
+}
+
+/// Keeps a poisoned lock usable: what it guards is only counted, never half-changed.
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

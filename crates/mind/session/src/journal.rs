@@ -1,0 +1,124 @@
+//! The journal of a session: its rows in the store.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::{BoxFuture, FutureExt};
+use hermes_store::{NewSession, Store};
+use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, SessionId, Usage};
+use jiff::Timestamp;
+
+/// What the store shows instead of a picture: pictures are for the model, the record is for reading.
+const PICTURE: &str = "[screenshot]";
+
+/// Writes to the store; the session's own row is made by the first message, so that a session in which
+/// nothing was said leaves nothing behind.
+pub struct StoreJournal {
+    store: Store,
+    session: NewSession,
+    begun: AtomicBool,
+    billing: Billing,
+}
+
+/// Who is paid for the replies.
+#[derive(Clone, Debug)]
+pub struct Billing {
+    pub provider: String,
+    pub base_url: String,
+}
+
+impl StoreJournal {
+    pub fn new(store: Store, session: NewSession, billing: Billing) -> Self {
+        Self {
+            store,
+            session,
+            begun: AtomicBool::new(false),
+            billing,
+        }
+    }
+
+    pub fn id(&self) -> &SessionId {
+        &self.session.id
+    }
+
+    async fn begin(&self) -> Result<(), String> {
+        if self.begun.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.store
+            .ensure_session(self.session.clone())
+            .await
+            .map_err(|error| error.to_string())?;
+        self.begun.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Journal for StoreJournal {
+    fn append<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            self.begin().await?;
+            let stored = self
+                .store
+                .append(self.id(), &for_record(message), Timestamp::now())
+                .await;
+            stored.map(|_| ()).map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn rewrite<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            self.begin().await?;
+            let messages: Vec<Message> = messages.iter().map(for_record).collect();
+            let stored = self
+                .store
+                .replace_messages(self.id(), &messages, Timestamp::now())
+                .await;
+            stored.map(|_| ()).map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
+    fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
+        async move {
+            self.begin().await?;
+            let counted = hermes_store::Usage {
+                input_tokens: usage.input as i64,
+                output_tokens: usage.output as i64,
+                cache_read_tokens: usage.cache_read as i64,
+                cache_write_tokens: usage.cache_write as i64,
+                reasoning_tokens: usage.reasoning as i64,
+                api_calls: 1,
+                estimated_cost_usd: cost.usd,
+                cost_status: Some(cost.status.clone()).filter(|text| !text.is_empty()),
+                cost_source: Some(cost.source.clone()).filter(|text| !text.is_empty()),
+                billing_provider: Some(self.billing.provider.clone()),
+                billing_base_url: Some(self.billing.base_url.clone()),
+                ..hermes_store::Usage::default()
+            };
+            self.store
+                .add_usage(self.id(), &counted)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+}
+
+/// The message without what must not be stored: pictures and private marks.
+fn for_record(message: &Message) -> Message {
+    let mut message = message.clone();
+    message.extra.retain(|key, _| !key.starts_with('_'));
+    if let Some(Content::Parts(parts)) = &mut message.content {
+        for part in parts {
+            if matches!(part, Part::Known(KnownPart::ImageUrl { .. })) {
+                let text = PICTURE.to_owned();
+                *part = Part::Known(KnownPart::Text {
+                    text,
+                    extra: serde_json::Map::new(),
+                });
+            }
+        }
+    }
+    message
+}

@@ -1,0 +1,13 @@
+//! A live conversation: takes input, runs turns one after another, asks the owner, keeps everything.
+
+mod actor;
+mod ask;
+mod feed;
+mod journal;
+mod prompt;
+mod rules;
+
+pub use actor::{Busy, Input, Live, Opening, Session, Which};
+pub use ask::Asking;
+pub use feed::Feed;
+pub use prompt::{Surroundings, system_prompt};

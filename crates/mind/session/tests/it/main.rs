@@ -1,0 +1,147 @@
+//! Sessions over a real store and a canned model.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_agent::{Limits, Toolbox};
+use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Which};
+use hermes_store::{OpenOptions, Reach, Store};
+use hermes_testkit::doubles::{Canned, CannedModel, MemoryWorkspace};
+use hermes_types::{AgentEvent, Message, Role, SessionId, TurnEnd};
+use pretty_assertions::assert_eq;
+
+struct Bench {
+    _dir: tempfile::TempDir,
+    store: Store,
+    model: Arc<CannedModel>,
+}
+
+impl Bench {
+    async fn new(canned: impl IntoIterator<Item = Canned>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path().join("state.db"), OpenOptions::default())
+            .await
+            .unwrap();
+        Self {
+            _dir: dir,
+            store,
+            model: CannedModel::new(canned),
+        }
+    }
+
+    async fn open(&self, which: Which, busy: Busy) -> (Session, Live, Feed) {
+        let opening = Opening {
+            which,
+            source: "cli".to_owned(),
+            asking: Asking::Nobody,
+            busy,
+            store: self.store.clone(),
+            model: self.model.clone(),
+            models: self.model.clone(),
+            toolbox: Toolbox::default(),
+            workspace: MemoryWorkspace::with(&[]),
+            limits: Limits::default(),
+            system: "the prompt".to_owned(),
+        };
+        Session::open(opening).await.unwrap()
+    }
+
+    /// Says each prompt after the turn before it has ended, then closes.
+    async fn talk(&self, which: Which, prompts: &[&str]) -> (SessionId, Vec<TurnEnd>) {
+        let (session, live, feed) = self.open(which, Busy::Queue).await;
+        let id = session.id().clone();
+        let face = async {
+            let mut ends = Vec::new();
+            for prompt in prompts {
+                session.send(Input::Prompt(Message::user(*prompt))).await;
+                ends.push(turn_end(&feed).await);
+            }
+            session.send(Input::Close).await;
+            ends
+        };
+        let (ends, ()) = tokio::join!(face, live.run());
+        (id, ends)
+    }
+}
+
+async fn turn_end(feed: &Feed) -> TurnEnd {
+    while let Some(event) = feed.next().await {
+        if let AgentEvent::TurnEnded(end) = event {
+            return *end;
+        }
+    }
+    panic!("the session ended without ending its turn");
+}
+
+#[tokio::test]
+async fn a_conversation_is_stored_and_taken_up_again() {
+    let bench = Bench::new([Canned::text("one"), Canned::text("two")]).await;
+    let (id, ends) = bench.talk(Which::New, &["first"]).await;
+    assert_eq!(ends[0].text, "one");
+    let session = bench.store.session(&id).await.unwrap().unwrap();
+    assert_eq!(
+        (session.end_reason.as_deref(), session.message_count),
+        (Some("cli_close"), 2)
+    );
+    assert_eq!(session.system_prompt.as_deref(), Some("the prompt"));
+
+    let (again, _) = bench.talk(Which::Existing(id.clone()), &["second"]).await;
+    assert_eq!(again, id);
+    let requests = bench.model.requests();
+    assert!(requests[1].messages.starts_with(&requests[0].messages));
+    assert_eq!(requests[1].messages.len(), 3);
+    let stored = bench.store.conversation(&id, Reach::Session).await.unwrap();
+    let roles: Vec<_> = stored.iter().map(|message| message.role.clone()).collect();
+    assert_eq!(
+        roles,
+        [Role::User, Role::Assistant, Role::User, Role::Assistant]
+    );
+}
+
+#[tokio::test]
+async fn a_session_in_which_nothing_is_said_leaves_nothing() {
+    let bench = Bench::new([]).await;
+    bench.talk(Which::New, &[]).await;
+    assert_eq!(bench.store.stats().await.unwrap().sessions, 0);
+}
+
+#[tokio::test]
+async fn a_prompt_during_a_turn_interrupts_it_and_is_next() {
+    let bench = Bench::new([Canned::Hang, Canned::text("switched")]).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Interrupt).await;
+    let face = async {
+        session.send(Input::Prompt(Message::user("slow"))).await;
+        while bench.model.requests().is_empty() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        session.send(Input::Prompt(Message::user("new task"))).await;
+        let ends = (turn_end(&feed).await, turn_end(&feed).await);
+        session.send(Input::Close).await;
+        ends
+    };
+    let ((first, second), ()) = tokio::join!(face, live.run());
+    assert!(first.interrupted);
+    assert_eq!(second.text, "switched");
+}
+
+#[tokio::test]
+async fn dropping_the_handle_ends_everything() {
+    let bench = Bench::new([Canned::Hang]).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    session.send(Input::Prompt(Message::user("hi"))).await;
+    drop(session);
+    tokio::time::timeout(Duration::from_secs(5), live.run())
+        .await
+        .unwrap();
+    let mut last = None;
+    while let Some(event) = feed.next().await {
+        last = Some(event);
+    }
+    assert!(matches!(last, Some(AgentEvent::TurnEnded(end)) if end.interrupted));
+}

@@ -1,0 +1,293 @@
+//! Stand-ins for the seams: each does the least that is real.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{self, BoxStream, StreamExt};
+use hermes_types::{
+    Answer, Asker, Cost, FileError, Finish, FunctionCall, Journal, Message, ModelClient,
+    ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest, Models, Purpose,
+    Question, Scope, Stat, ToolCall, Usage, Workspace,
+};
+
+/// What [`CannedModel`] says next.
+#[derive(Clone, Debug)]
+pub enum Canned {
+    Reply(ModelReply),
+    Error(ModelError),
+    /// Says nothing until it is cancelled.
+    Hang,
+}
+
+/// A model that says what it was told to say, and remembers what it was asked.
+#[derive(Debug)]
+pub struct CannedModel {
+    info: ModelInfo,
+    canned: Mutex<VecDeque<Canned>>,
+    requests: Mutex<Vec<ModelRequest>>,
+}
+
+impl CannedModel {
+    pub fn new(canned: impl IntoIterator<Item = Canned>) -> Arc<Self> {
+        Arc::new(Self {
+            info: ModelInfo {
+                provider: "canned".to_owned(),
+                model: "canned-1".to_owned(),
+                base_url: String::new(),
+                context_length: 131_072,
+            },
+            canned: Mutex::new(canned.into_iter().collect()),
+            requests: Mutex::default(),
+        })
+    }
+
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+}
+
+impl Canned {
+    pub fn text(text: &str) -> Self {
+        Self::reply(Message::assistant(text), Finish::Stop)
+    }
+
+    /// Calls of tools, each with its arguments as the model would write them.
+    pub fn calls(calls: &[(&str, &str)]) -> Self {
+        let call = |(index, (name, arguments)): (usize, &(&str, &str))| ToolCall {
+            id: format!("call_{index}"),
+            kind: "function".to_owned(),
+            function: FunctionCall {
+                name: (*name).to_owned(),
+                arguments: (*arguments).to_owned(),
+                extra: serde_json::Map::new(),
+            },
+            extra: serde_json::Map::new(),
+        };
+        let message = Message {
+            tool_calls: calls.iter().enumerate().map(call).collect(),
+            ..Message::assistant("")
+        };
+        Self::reply(message, Finish::ToolCalls)
+    }
+
+    pub fn reply(message: Message, finish: Finish) -> Self {
+        let usage = Usage {
+            input: 10,
+            output: 5,
+            ..Usage::default()
+        };
+        Self::Reply(ModelReply {
+            message,
+            finish,
+            usage,
+            cost: Cost::default(),
+        })
+    }
+
+    pub fn error(kind: ModelErrorKind) -> Self {
+        Self::Error(ModelError::new(kind, format!("{kind:?}")))
+    }
+}
+
+impl ModelClient for CannedModel {
+    fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    fn stream(
+        &self,
+        request: ModelRequest,
+        scope: Scope,
+    ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        self.requests.lock().unwrap().push(request);
+        let next = self.canned.lock().unwrap().pop_front();
+        match next {
+            Some(Canned::Reply(reply)) => {
+                let text = reply
+                    .message
+                    .content
+                    .as_ref()
+                    .map(hermes_types::Content::plain)
+                    .unwrap_or_default();
+                let text = (!text.is_empty()).then_some(Ok(ModelEvent::Text(text)));
+                stream::iter(text.into_iter().chain([Ok(ModelEvent::Done(reply))])).boxed()
+            }
+            Some(Canned::Error(error)) => stream::iter([Err(error)]).boxed(),
+            Some(Canned::Hang) => stream::once(async move {
+                scope.cancel.cancelled().await;
+                Err(ModelError::new(ModelErrorKind::Cancelled, "cancelled"))
+            })
+            .boxed(),
+            None => stream::iter([Err(ModelError::new(
+                ModelErrorKind::Unknown,
+                "the canned model has nothing left to say",
+            ))])
+            .boxed(),
+        }
+    }
+}
+
+impl Models for CannedModel {
+    fn client(&self, _: &Purpose) -> Result<Arc<dyn ModelClient>, ModelError> {
+        Err(ModelError::new(
+            ModelErrorKind::NotConfigured,
+            "no other model in this test",
+        ))
+    }
+}
+
+/// Keeps everything in memory.
+#[derive(Debug, Default)]
+pub struct MemoryJournal {
+    messages: Mutex<Vec<Message>>,
+    usage: Mutex<Vec<Usage>>,
+}
+
+impl MemoryJournal {
+    pub fn messages(&self) -> Vec<Message> {
+        self.messages.lock().unwrap().clone()
+    }
+
+    pub fn usage(&self) -> Vec<Usage> {
+        self.usage.lock().unwrap().clone()
+    }
+}
+
+impl Journal for MemoryJournal {
+    fn append<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), String>> {
+        self.messages.lock().unwrap().push(message.clone());
+        async { Ok(()) }.boxed()
+    }
+
+    fn rewrite<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<(), String>> {
+        *self.messages.lock().unwrap() = messages.to_vec();
+        async { Ok(()) }.boxed()
+    }
+
+    fn usage<'a>(&'a self, usage: &'a Usage, _: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
+        self.usage.lock().unwrap().push(*usage);
+        async { Ok(()) }.boxed()
+    }
+}
+
+/// Files in memory.
+#[derive(Debug, Default)]
+pub struct MemoryWorkspace {
+    files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+}
+
+impl MemoryWorkspace {
+    pub fn with(files: &[(&str, &str)]) -> Arc<Self> {
+        let files = files
+            .iter()
+            .map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()));
+        Arc::new(Self {
+            files: Mutex::new(files.collect()),
+        })
+    }
+
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        let files = self.files.lock().unwrap();
+        files
+            .get(path.as_ref())
+            .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+impl Workspace for MemoryWorkspace {
+    fn cwd(&self) -> PathBuf {
+        PathBuf::from("/work")
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a Path,
+        offset: u64,
+        max: usize,
+    ) -> BoxFuture<'a, Result<Vec<u8>, FileError>> {
+        let files = self.files.lock().unwrap();
+        let found = files.get(path).map(|bytes| {
+            let start = usize::try_from(offset).unwrap().min(bytes.len());
+            bytes[start..(start + max).min(bytes.len())].to_vec()
+        });
+        async move { found.ok_or_else(|| FileError::NotFound(path.to_owned())) }.boxed()
+    }
+
+    fn write<'a>(
+        &'a self,
+        path: &'a Path,
+        content: &'a [u8],
+    ) -> BoxFuture<'a, Result<(), FileError>> {
+        self.files
+            .lock()
+            .unwrap()
+            .insert(path.to_owned(), content.to_vec());
+        async { Ok(()) }.boxed()
+    }
+
+    fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Stat, FileError>> {
+        let size = self
+            .files
+            .lock()
+            .unwrap()
+            .get(path)
+            .map(|bytes| bytes.len() as u64);
+        async move {
+            let size = size.ok_or_else(|| FileError::NotFound(path.to_owned()))?;
+            Ok(Stat {
+                size,
+                modified: SystemTime::UNIX_EPOCH,
+                is_dir: false,
+            })
+        }
+        .boxed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        path: &'a Path,
+        max: usize,
+    ) -> BoxFuture<'a, Result<Vec<String>, FileError>> {
+        let files = self.files.lock().unwrap();
+        let names = files.keys().filter_map(|file| {
+            file.strip_prefix(path)
+                .ok()?
+                .iter()
+                .next()?
+                .to_str()
+                .map(str::to_owned)
+        });
+        let names: Vec<_> = names.take(max).collect();
+        async { Ok(names) }.boxed()
+    }
+}
+
+/// Gives the same answer to everything, and remembers what was asked.
+#[derive(Debug)]
+pub struct FixedAsker {
+    answer: Answer,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl FixedAsker {
+    pub fn new(answer: Answer) -> Arc<Self> {
+        Arc::new(Self {
+            answer,
+            asked: Mutex::default(),
+        })
+    }
+
+    pub fn asked(&self) -> Vec<Question> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+impl Asker for FixedAsker {
+    fn ask<'a>(&'a self, question: Question, _: &'a Scope) -> BoxFuture<'a, Answer> {
+        self.asked.lock().unwrap().push(question);
+        async { self.answer.clone() }.boxed()
+    }
+}
