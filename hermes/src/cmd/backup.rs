@@ -102,14 +102,14 @@ pub fn import(app: &mut App, source: &str, force: bool) -> Result<()> {
             .iter()
             .any(|snapshot| snapshot.id == source)
     {
-        let files = backup::restore_snapshot(&app.home, source, &copy)?;
+        let files = backup::restore_snapshot(&app.home, source, &put_back)?;
         return Ok(writeln!(
             app.out,
             "{files} files restored from snapshot {source}"
         )?);
     }
     let mut progress = Progress::new("restoring");
-    let restored = backup::restore(&app.home, Path::new(source), &copy, &mut |path| {
+    let restored = backup::restore(&app.home, Path::new(source), &put_back, &mut |path| {
         progress.show(path)
     })?;
     progress.clear();
@@ -154,6 +154,10 @@ fn recreate_aliases(app: &App) -> Result<()> {
 
 fn copy(from: &Path, to: &Path) -> std::result::Result<(), String> {
     hermes_store::copy_database(from, to).map_err(|error| error.to_string())
+}
+
+fn put_back(from: &Path, to: &Path) -> std::result::Result<(), String> {
+    hermes_store::restore_database(from, to).map_err(|error| error.to_string())
 }
 
 /// One line on a terminal's stderr, rewritten for each file.

@@ -141,6 +141,66 @@ fn snapshots_come_and_go_back() {
 }
 
 #[test]
+fn a_restore_over_a_damaged_or_open_database() {
+    let home = TempHome::new();
+    sessions(
+        &home,
+        &[Seed {
+            id: "kept0000",
+            messages: &["hello"],
+            ..Seed::default()
+        }],
+    );
+    let zip = home.work().join("b.zip");
+    hermes(&home, &["backup", "-o", zip.to_str().unwrap()]).ok();
+
+    // Somebody has the file open and has written since.
+    sessions(
+        &home,
+        &[Seed {
+            id: "later000",
+            messages: &["x"],
+            ..Seed::default()
+        }],
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let store = runtime
+        .block_on(Store::open(
+            home.hermes().join("state.db"),
+            OpenOptions::default(),
+        ))
+        .unwrap();
+    hermes(&home, &["import", zip.to_str().unwrap(), "--force"]).ok();
+    let seen = runtime
+        .block_on(store.list(hermes_store::ListQuery::default()))
+        .unwrap();
+    assert_eq!(
+        seen.iter().map(|row| row.id.as_str()).collect::<Vec<_>>(),
+        ["kept0000"]
+    );
+    drop(store);
+
+    home.write("state.db", "no database at all ".repeat(100));
+    hermes(&home, &["import", zip.to_str().unwrap(), "--force"]).ok();
+    assert!(
+        hermes(&home, &["sessions", "list"])
+            .ok()
+            .contains("kept0000")
+    );
+    let aside = fs::read_dir(home.hermes())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(
+        aside
+            .into_iter()
+            .any(|name| name.starts_with("state.db.malformed-backup-"))
+    );
+}
+
+#[test]
 fn what_is_no_backup_is_refused() {
     let home = TempHome::new();
     let text = home.write(home.work().join("x.zip"), "not a zip");

@@ -2,6 +2,7 @@
 
 mod actor;
 mod ask;
+mod clarify;
 mod feed;
 mod journal;
 mod prompt;
@@ -9,5 +10,6 @@ mod rules;
 
 pub use actor::{Busy, Input, Live, Opening, Session, Which};
 pub use ask::Asking;
+pub use clarify::Clarify;
 pub use feed::Feed;
 pub use prompt::{Surroundings, system_prompt};
