@@ -7,6 +7,7 @@ mod feed;
 mod journal;
 mod prompt;
 mod rules;
+pub mod toolsets;
 
 pub use actor::{Busy, Input, Live, Opening, Session, Which};
 pub use ask::Asking;
