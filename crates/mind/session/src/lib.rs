@@ -6,6 +6,7 @@ mod clarify;
 mod feed;
 mod journal;
 mod prompt;
+mod recall;
 mod rules;
 pub mod toolsets;
 
@@ -14,3 +15,4 @@ pub use ask::Asking;
 pub use clarify::Clarify;
 pub use feed::Feed;
 pub use prompt::{Surroundings, system_prompt};
+pub use recall::SessionSearch;
