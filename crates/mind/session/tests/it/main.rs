@@ -6,6 +6,8 @@
     reason = "tests fail by panicking"
 )]
 
+mod recall;
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,0 +1,164 @@
+//! `session_search` and `clarify`, called as the agent calls them.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt};
+use hermes_session::{Clarify, SessionSearch};
+use hermes_store::{NewSession, OpenOptions, Store};
+use hermes_testkit::doubles::{CannedModel, FixedAsker, MemoryWorkspace};
+use hermes_types::{Answer, Args, CallCx, Message, Progress, Scope, Tool, ToolCaller, ToolOutput};
+use jiff::{SignedDuration, Timestamp};
+use pretty_assertions::assert_eq;
+use serde_json::{Value, json};
+
+struct NoCaller;
+
+impl ToolCaller for NoCaller {
+    fn call<'a>(&'a self, name: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
+        async move { ToolOutput::failed(format!("{name} is not for this test")) }.boxed()
+    }
+}
+
+async fn call(tool: &dyn Tool, args: Value, answer: Answer) -> Value {
+    let cx = CallCx {
+        scope: Scope::new("current".into()),
+        call_id: "1".to_owned(),
+        progress: Progress::silent(),
+        workspace: MemoryWorkspace::with(&[]),
+        asker: FixedAsker::new(answer),
+        models: CannedModel::new([]),
+        caller: Arc::new(NoCaller),
+    };
+    let args = args.as_object().cloned().unwrap();
+    serde_json::from_str(&tool.call(args, &cx).await.text).unwrap()
+}
+
+async fn store() -> (tempfile::TempDir, Store) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::open(dir.path().join("state.db"), OpenOptions::default())
+        .await
+        .unwrap();
+    let sessions: &[(&str, &str, &[&str])] = &[
+        (
+            "old",
+            "cli",
+            &[
+                "how do I deploy the zebra service",
+                "run make deploy",
+                "thanks",
+                "you're welcome",
+            ],
+        ),
+        (
+            "chat",
+            "telegram",
+            &["zebra pictures please 斑馬图片", "here they are"],
+        ),
+        ("job", "cron", &["zebra report"]),
+        ("child", "subagent", &["zebra zebra zebra"]),
+        ("current", "cli", &["tell me about the zebra"]),
+    ];
+    let start = Timestamp::now() - SignedDuration::from_hours(2);
+    for (index, (id, source, texts)) in sessions.iter().enumerate() {
+        let at = start + SignedDuration::from_mins(i64::try_from(index).unwrap());
+        store
+            .ensure_session(NewSession {
+                started_at: at,
+                ..NewSession::new(*id, *source)
+            })
+            .await
+            .unwrap();
+        for (index, text) in texts.iter().enumerate() {
+            let message = if index % 2 == 0 {
+                Message::user(*text)
+            } else {
+                Message::assistant(*text)
+            };
+            store.append(&(*id).into(), &message, at).await.unwrap();
+        }
+    }
+    (dir, store)
+}
+
+fn ids(result: &Value) -> Vec<&str> {
+    result["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["session_id"].as_str().unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn earlier_conversations_are_found_once_each_and_opened_at_the_match() {
+    let (_dir, store) = store().await;
+    let tool = SessionSearch::new(store);
+    let found = call(&tool, json!({"query": "zebra"}), Answer::Nobody).await;
+    assert_eq!(found["mode"], "discover");
+    let mut named = ids(&found);
+    assert_eq!(named.pop(), Some("job"), "what jobs said comes last");
+    named.sort_unstable();
+    assert_eq!(
+        named,
+        ["chat", "old"],
+        "neither this conversation nor sub-agents"
+    );
+
+    let old = call(&tool, json!({"query": "deploy zebra"}), Answer::Nobody).await;
+    let hit = &old["results"][0];
+    assert!(hit["snippet"].as_str().unwrap().contains(">>>"));
+    let anchor = hit["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|m| m["anchor"] == true)
+        .unwrap();
+    assert_eq!(anchor["content"], "how do I deploy the zebra service");
+    assert_eq!(
+        (&hit["messages_before"], &hit["messages_after"]),
+        (&json!(0), &json!(3))
+    );
+
+    let scrolled = call(
+        &tool,
+        json!({"session_id": "old", "around_message_id": hit["match_message_id"], "window": 1}),
+        Answer::Nobody,
+    );
+    assert_eq!(scrolled.await["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        ids(&call(&tool, json!({"query": "斑馬图片"}), Answer::Nobody).await),
+        ["chat"]
+    );
+}
+
+#[tokio::test]
+async fn without_a_query_recent_conversations_are_listed_and_one_can_be_read() {
+    let (_dir, store) = store().await;
+    let tool = SessionSearch::new(store);
+    let recent = call(&tool, json!({"limit": 10}), Answer::Nobody).await;
+    assert_eq!(ids(&recent), ["job", "chat", "old"]);
+    let read = call(&tool, json!({"session_id": "old"}), Answer::Nobody).await;
+    assert_eq!(
+        (&read["message_count"], &read["left_out"]),
+        (&json!(4), &json!(0))
+    );
+    let missing = call(&tool, json!({"session_id": "nosuch"}), Answer::Nobody).await;
+    assert!(missing["error"].as_str().unwrap().contains("not found"));
+}
+
+#[tokio::test]
+async fn a_question_gets_its_answer_or_says_that_nobody_is_there() {
+    let tool = Clarify::default();
+    let ask = json!({"question": " which? ", "choices": ["a", " ", "b", "c", "d", "e"]});
+    let answered = call(&tool, ask.clone(), Answer::Text("b".to_owned())).await;
+    assert_eq!(answered["user_response"], "b");
+    assert_eq!(answered["choices_offered"], json!(["a", "b", "c", "d"]));
+    let alone = call(&tool, ask, Answer::Nobody).await;
+    assert!(
+        alone["user_response"]
+            .as_str()
+            .unwrap()
+            .contains("No user is present")
+    );
+    assert!(call(&tool, json!({"question": ""}), Answer::Nobody).await["error"].is_string());
+}
