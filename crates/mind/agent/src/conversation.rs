@@ -31,6 +31,18 @@ impl Conversation {
         }
     }
 
+    /// The conversation to run a turn on. What stays behind can be looked at but is not written to.
+    #[must_use]
+    pub fn hand_over(&self) -> Self {
+        Self {
+            system: self.system.clone(),
+            messages: self.messages.clone(),
+            scaffold: Vec::new(),
+            journal: self.journal.clone(),
+            lost: self.lost.clone(),
+        }
+    }
+
     pub fn messages(&self) -> &[Message] {
         &self.messages
     }

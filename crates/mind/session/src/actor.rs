@@ -1,17 +1,24 @@
 //! The session itself: one task owns the conversation and runs its turns, one after another.
 
 use std::collections::VecDeque;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
 use hermes_store::{NewSession, Reach, Store};
-use hermes_types::{Answer, Message, ModelClient, Models, Scope, SessionId, TurnEnd, Workspace};
-use jiff::{Timestamp, Zoned};
+use hermes_types::{
+    Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd, Workspace,
+};
+use jiff::Zoned;
 use tokio::sync::mpsc;
 
 use crate::ask::{Asking, SessionAsker};
+use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::journal::{Billing, StoreJournal};
+use crate::slash::Slash;
 
 /// What may wait to be taken in.
 const INBOX: usize = 64;
@@ -26,6 +33,8 @@ pub enum Input {
         id: u64,
         answer: Answer,
     },
+    /// A slash command and what follows it.
+    Command(&'static Slash, String),
     /// Ends the running turn.
     Interrupt,
     /// Ends the session after the running turn was interrupted.
@@ -63,7 +72,14 @@ pub struct Opening {
     pub limits: Limits,
     /// The system prompt, should the session have none yet.
     pub system: String,
+    /// Finds another model by the name a person types.
+    pub switch: Switch,
+    /// Where `/save` writes.
+    pub saved_dir: PathBuf,
 }
+
+/// From a typed name to a model.
+pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn ModelClient>, ModelError> + Send + Sync>;
 
 /// A handle to a live session. Dropping it closes the session.
 #[derive(Debug)]
@@ -90,6 +106,8 @@ impl Session {
             incoming,
             events,
             opening,
+            started: Zoned::now(),
+            wanted_title: None,
             _source: source,
         };
         Ok((Self { id, inbox }, live, feed))
@@ -105,7 +123,7 @@ impl Session {
     }
 }
 
-async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId, Conversation)> {
+pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId, Conversation)> {
     let info = opening.model.info();
     let billing = Billing {
         provider: info.provider.clone(),
@@ -148,14 +166,17 @@ fn new_id() -> SessionId {
 
 /// The running side of a session.
 pub struct Live {
-    id: SessionId,
-    opening: Opening,
-    conversation: Conversation,
+    pub(crate) id: SessionId,
+    pub(crate) opening: Opening,
+    pub(crate) conversation: Conversation,
+    pub(crate) events: Events,
+    pub(crate) started: Zoned,
+    /// A title given before there was anything to give it to.
+    pub(crate) wanted_title: Option<String>,
     incoming: mpsc::Receiver<Input>,
     /// Prompts that came while a turn ran.
     waiting: VecDeque<Message>,
     asker: Arc<SessionAsker>,
-    events: Events,
     steer: Steer,
     hints: Arc<Mutex<Hints>>,
     scope: Scope,
@@ -164,6 +185,7 @@ pub struct Live {
 }
 
 /// Why a turn's wait ended.
+#[derive(PartialEq)]
 enum After {
     Turn,
     Close,
@@ -173,11 +195,13 @@ impl Live {
     /// Runs turns until the session is closed.
     pub async fn run(mut self) {
         while let Some(prompt) = self.next_prompt().await {
-            if let After::Close = self.turn(prompt).await {
+            let after = self.turn(prompt).await;
+            self.name().await;
+            if after == After::Close {
                 break;
             }
         }
-        self.end().await;
+        self.end_with("cli_close").await;
     }
 
     async fn next_prompt(&mut self) -> Option<Message> {
@@ -188,6 +212,11 @@ impl Live {
             match self.incoming.recv().await? {
                 Input::Prompt(prompt) => return Some(prompt),
                 Input::Steer(text) => return Some(Message::user(text)),
+                Input::Command(slash, rest) => match self.command(slash, &rest).await {
+                    Then::Wait => {}
+                    Then::Ask(prompt) => return Some(prompt),
+                    Then::Leave => return None,
+                },
                 Input::Close => return None,
                 // Nothing runs: there is nothing to interrupt and nobody waits for an answer.
                 Input::Interrupt | Input::Answer { .. } => {}
@@ -195,10 +224,58 @@ impl Live {
         }
     }
 
+    /// Gives the session the title it was promised.
+    async fn name(&mut self) {
+        if let Some(title) = self.wanted_title.take()
+            && let Err(error) = self.opening.store.set_title(&self.id, &title).await
+        {
+            self.notice(error.to_string());
+        }
+    }
+
     /// Runs one turn and takes in what comes meanwhile.
     async fn turn(&mut self, prompt: Message) -> After {
-        let scope = self.scope.child();
-        let turn = Turn {
+        let scope = Scope {
+            session: self.id.clone(),
+            ..self.scope.child()
+        };
+        // The turn has the conversation for itself; everything else stays with us meanwhile.
+        let mut conversation = self.conversation.hand_over();
+        let (end, after) = {
+            let running = self.prepare(&scope).run(&mut conversation, prompt);
+            tokio::pin!(running);
+            self.watch(running, &scope).await
+        };
+        self.conversation = conversation;
+        if let Some(text) = end.pending_steer.filter(|_| !end.interrupted) {
+            self.waiting.push_front(Message::user(text));
+        }
+        after
+    }
+
+    /// Waits for the end of a turn while taking in what comes.
+    async fn watch(
+        &mut self,
+        mut running: Pin<&mut impl Future<Output = TurnEnd>>,
+        scope: &Scope,
+    ) -> (TurnEnd, After) {
+        loop {
+            let input = tokio::select! {
+                end = &mut running => return (end, After::Turn),
+                input = self.incoming.recv() => input,
+            };
+            match input.filter(|input| !is_leaving(input)) {
+                Some(input) => self.meanwhile(input, scope).await,
+                None => {
+                    scope.cancel.cancel();
+                    return (running.await, After::Close);
+                }
+            }
+        }
+    }
+
+    fn prepare(&self, scope: &Scope) -> Turn {
+        Turn {
             model: self.opening.model.clone(),
             toolbox: self.opening.toolbox.clone(),
             workspace: self.opening.workspace.clone(),
@@ -209,54 +286,37 @@ impl Live {
             steer: self.steer.clone(),
             hints: self.hints.clone(),
             limits: self.opening.limits.clone(),
-        };
-        let running = turn.run(&mut self.conversation, prompt);
-        tokio::pin!(running);
-        let mut after = After::Turn;
-        let end: TurnEnd = loop {
-            let input = tokio::select! {
-                end = &mut running => break end,
-                input = self.incoming.recv() => input,
-            };
-            match input {
-                Some(Input::Answer { id, answer }) => {
-                    self.asker.answer(id, answer);
-                }
-                Some(Input::Steer(text)) => self.steer.push(&text),
-                Some(Input::Interrupt) => scope.cancel.cancel(),
-                Some(Input::Prompt(prompt)) => busy(
-                    self.opening.busy,
-                    prompt,
-                    &scope,
-                    &self.steer,
-                    &mut self.waiting,
-                ),
-                Some(Input::Close) | None => {
-                    scope.cancel.cancel();
-                    after = After::Close;
-                    break running.await;
-                }
-            }
-        };
-        if let Some(text) = end.pending_steer.filter(|_| !end.interrupted) {
-            self.waiting.push_front(Message::user(text));
         }
-        after
     }
 
-    async fn end(self) {
-        if self.conversation.messages().is_empty() {
-            return;
-        }
-        if let Err(error) = self
-            .opening
-            .store
-            .end_session(&self.id, "cli_close", Timestamp::now())
-            .await
-        {
-            tracing::warn!("{}: {error}", self.id);
+    /// Takes in what comes while a turn runs.
+    async fn meanwhile(&mut self, input: Input, scope: &Scope) {
+        match input {
+            Input::Answer { id, answer } => {
+                self.asker.answer(id, answer);
+            }
+            Input::Steer(text) => self.steer.push(&text),
+            Input::Interrupt => scope.cancel.cancel(),
+            Input::Command(slash, _) if slash.name == "stop" => scope.cancel.cancel(),
+            Input::Command(slash, rest) => {
+                let said = self.tell(slash, &rest).await;
+                self.notice(said);
+            }
+            Input::Prompt(prompt) => busy(
+                self.opening.busy,
+                prompt,
+                scope,
+                &self.steer,
+                &mut self.waiting,
+            ),
+            Input::Close => {}
         }
     }
+}
+
+fn is_leaving(input: &Input) -> bool {
+    matches!(input, Input::Close)
+        || matches!(input, Input::Command(slash, _) if slash.name == "quit")
 }
 
 fn busy(

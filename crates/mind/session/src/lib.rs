@@ -3,14 +3,16 @@
 mod actor;
 mod ask;
 mod clarify;
+mod command;
 mod feed;
 mod journal;
 mod prompt;
 mod recall;
 mod rules;
+pub mod slash;
 pub mod toolsets;
 
-pub use actor::{Busy, Input, Live, Opening, Session, Which};
+pub use actor::{Busy, Input, Live, Opening, Session, Switch, Which};
 pub use ask::Asking;
 pub use clarify::Clarify;
 pub use feed::Feed;

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::{Limits, Toolbox};
-use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Which};
+use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Which, slash};
 use hermes_store::{OpenOptions, Reach, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, MemoryWorkspace};
-use hermes_types::{AgentEvent, Message, Role, SessionId, TurnEnd};
+use hermes_types::{AgentEvent, Message, ModelError, ModelErrorKind, Role, SessionId, TurnEnd};
 use pretty_assertions::assert_eq;
 
 struct Bench {
@@ -50,6 +50,13 @@ impl Bench {
             workspace: MemoryWorkspace::with(&[]),
             limits: Limits::default(),
             system: "the prompt".to_owned(),
+            switch: Arc::new(|_| {
+                Err(ModelError::new(
+                    ModelErrorKind::NotConfigured,
+                    "no other model",
+                ))
+            }),
+            saved_dir: self._dir.path().join("saved"),
         };
         Session::open(opening).await.unwrap()
     }
@@ -146,4 +153,111 @@ async fn dropping_the_handle_ends_everything() {
         last = Some(event);
     }
     assert!(matches!(last, Some(AgentEvent::TurnEnded(end)) if end.interrupted));
+}
+
+/// Sends commands and prompts (anything not beginning with a slash) and collects the notices.
+async fn converse(bench: &Bench, lines: &[&str]) -> (SessionId, Vec<String>) {
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let id = session.id().clone();
+    let face = async {
+        let mut notices = Vec::new();
+        for line in lines {
+            match slash::read(line) {
+                slash::Typed::Command { slash, rest } => {
+                    session.send(Input::Command(slash, rest.to_owned())).await;
+                    // Retrying is answered by a turn, everything else by a notice.
+                    if slash.name == "retry" {
+                        turn_end(&feed).await;
+                        continue;
+                    }
+                    match feed.next().await {
+                        Some(AgentEvent::Notice(text)) => notices.push(text),
+                        other => panic!("{line}: {other:?}"),
+                    }
+                }
+                _ => {
+                    session.send(Input::Prompt(Message::user(*line))).await;
+                    turn_end(&feed).await;
+                }
+            }
+        }
+        session.send(Input::Close).await;
+        notices
+    };
+    let (notices, ()) = tokio::join!(face, live.run());
+    (id, notices)
+}
+
+#[tokio::test]
+async fn commands_change_the_conversation() {
+    let bench = Bench::new(["one", "two", "three", "four"].map(Canned::text)).await;
+    let (first, notices) = converse(
+        &bench,
+        &[
+            "hello",
+            "/title my talk",
+            "/retry",
+            "/undo",
+            "/new fresh",
+            "again",
+            "/resume my talk",
+            "more",
+            "/save",
+        ],
+    )
+    .await;
+    let requests = bench.model.requests();
+    let lengths: Vec<usize> = requests
+        .iter()
+        .map(|request| request.messages.len())
+        .collect();
+    assert_eq!(
+        lengths,
+        [1, 1, 1, 1],
+        "retried, undone, new, resumed after the undo"
+    );
+    assert_eq!(notices[0], "title: my talk");
+    assert!(notices[1].starts_with("took back 2 messages, from: hello"));
+    assert!(notices[3].contains(first.as_str()), "{notices:?}");
+    assert!(notices[4].starts_with("saved to "));
+    let stored = bench.store.session(&first).await.unwrap().unwrap();
+    assert_eq!(
+        (stored.title.as_deref(), stored.message_count),
+        (Some("my talk"), 2)
+    );
+    let fresh = bench.store.find_by_title("fresh").await.unwrap();
+    assert_eq!(
+        bench
+            .store
+            .session(&fresh)
+            .await
+            .unwrap()
+            .unwrap()
+            .end_reason
+            .as_deref(),
+        Some("resumed_other")
+    );
+}
+
+#[tokio::test]
+async fn commands_that_tell() {
+    let bench = Bench::new([Canned::text("hi there")]).await;
+    let (id, notices) = converse(
+        &bench,
+        &[
+            "/undo", "hello", "/status", "/usage", "/history", "/help", "/model", "/model x",
+        ],
+    )
+    .await;
+    assert_eq!(notices[0], "there is nothing to take back");
+    assert!(notices[1].contains(id.as_str()) && notices[1].contains("canned-1"));
+    assert!(
+        notices[2].starts_with("input 10 · cached 0 · output 5"),
+        "{}",
+        notices[2]
+    );
+    assert_eq!(notices[3], "user: hello\nassistant: hi there");
+    assert!(notices[4].contains("/resume"));
+    assert!(notices[5].contains("canned-1"));
+    assert_eq!(notices[6], "no other model");
 }

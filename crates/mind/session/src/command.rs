@@ -1,0 +1,306 @@
+//! What the slash commands do. Answers are notices: they are for the owner, not for the model.
+
+use hermes_store::{ListQuery, Order};
+use hermes_types::{AgentEvent, Content, Message, Role};
+use jiff::{Timestamp, Zoned};
+use serde_json::json;
+
+use crate::actor::{Live, Which, begin};
+use crate::slash::{Slash, help};
+
+/// What follows a command.
+pub(crate) enum Then {
+    /// Nothing; wait for the next input.
+    Wait,
+    /// A turn with this prompt.
+    Ask(Message),
+    /// The session is over.
+    Leave,
+}
+
+impl Live {
+    /// Carries out a command while nothing runs.
+    pub(crate) async fn command(&mut self, slash: &Slash, rest: &str) -> Then {
+        match slash.name {
+            "quit" => return Then::Leave,
+            "retry" => return self.retry().await,
+            _ => {}
+        }
+        let said = match slash.name {
+            "new" => self.start_anew(rest).await,
+            "resume" => self.resume(rest).await,
+            "undo" => self.undo().await,
+            "save" => self.save(),
+            "model" => self.change_model(rest),
+            _ => self.tell(slash, rest).await,
+        };
+        self.notice(said);
+        Then::Wait
+    }
+
+    /// Commands that only look, or only touch the session's name: possible at any time.
+    pub(crate) async fn tell(&self, slash: &Slash, rest: &str) -> String {
+        match slash.name {
+            "help" => help(),
+            "stop" => "nothing is running".to_owned(),
+            "title" => self.title(rest).await,
+            "history" => self.history(),
+            "status" => self.status().await,
+            "usage" => self.usage().await,
+            "tools" => format!("tools: {}", self.opening.toolbox.names().join(", ")),
+            other => format!("/{other} has to wait until the running turn is over (or /stop)"),
+        }
+    }
+
+    pub(crate) fn notice(&self, text: impl Into<String>) {
+        self.events.send(AgentEvent::Notice(text.into()));
+    }
+
+    async fn start_anew(&mut self, title: &str) -> String {
+        let reason = "new_session";
+        self.end_with(reason).await;
+        if let Err(error) = self.open(Which::New).await {
+            return error.to_string();
+        }
+        if title.is_empty() {
+            return format!("new session {}", self.id);
+        }
+        // The row comes with the first message; the title waits for it.
+        self.wanted_title = Some(title.to_owned());
+        format!("new session {}: {title}", self.id)
+    }
+
+    async fn resume(&mut self, what: &str) -> String {
+        if what.is_empty() {
+            return self.recent().await;
+        }
+        let target = match self.opening.store.find(what).await {
+            Ok(found) => self.opening.store.resume_target(&found).await,
+            Err(error) => Err(error),
+        };
+        match target {
+            Err(error) => error.to_string(),
+            Ok(id) => {
+                self.end_with("resumed_other").await;
+                match self.open(Which::Existing(id)).await {
+                    Ok(()) => format!(
+                        "↻ Resumed session {} ({} messages)",
+                        self.id,
+                        self.conversation.messages().len()
+                    ),
+                    Err(error) => error.to_string(),
+                }
+            }
+        }
+    }
+
+    async fn recent(&self) -> String {
+        let query = ListQuery {
+            order: Order::Activity,
+            limit: 10,
+            ..ListQuery::default()
+        };
+        match self.opening.store.list(query).await {
+            Err(error) => error.to_string(),
+            Ok(rows) => {
+                let line = |row: &hermes_store::Listed| {
+                    format!(
+                        "  {}  {}",
+                        row.id,
+                        row.title.as_deref().unwrap_or(&row.preview)
+                    )
+                };
+                let rows: Vec<String> = rows.iter().map(line).collect();
+                format!(
+                    "recent conversations (/resume ID or title):\n{}",
+                    rows.join("\n")
+                )
+            }
+        }
+    }
+
+    pub(crate) async fn open(&mut self, which: Which) -> hermes_store::Result<()> {
+        self.opening.which = which;
+        let (id, conversation) = begin(&self.opening).await?;
+        (self.id, self.conversation) = (id, conversation);
+        Ok(())
+    }
+
+    /// Where the last question stands; its text.
+    fn last_question(&self) -> Option<(usize, Message)> {
+        let messages = self.conversation.messages();
+        let place = messages
+            .iter()
+            .rposition(|message| message.role == Role::User)?;
+        Some((place, messages[place].clone()))
+    }
+
+    async fn retry(&mut self) -> Then {
+        let Some((place, question)) = self.last_question() else {
+            self.notice("there is nothing to ask again");
+            return Then::Wait;
+        };
+        self.conversation.truncate(place).await;
+        Then::Ask(question)
+    }
+
+    async fn undo(&mut self) -> String {
+        let Some((place, question)) = self.last_question() else {
+            return "there is nothing to take back".to_owned();
+        };
+        let count = self.conversation.messages().len() - place;
+        self.conversation.truncate(place).await;
+        let text = question
+            .content
+            .as_ref()
+            .map(Content::plain)
+            .unwrap_or_default();
+        format!("took back {count} messages, from: {}", first_line(&text))
+    }
+
+    async fn title(&self, title: &str) -> String {
+        let store = &self.opening.store;
+        if title.is_empty() {
+            let stored = store
+                .session(&self.id)
+                .await
+                .ok()
+                .flatten()
+                .and_then(|session| session.title);
+            return stored.map_or(
+                "this session has no title yet: /title NAME gives it one".to_owned(),
+                |t| format!("title: {t}"),
+            );
+        }
+        match store.set_title(&self.id, title).await {
+            Ok(Some(title)) => format!("title: {title}"),
+            Ok(None) => "the title is empty".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn history(&self) -> String {
+        let spoken = self
+            .conversation
+            .messages()
+            .iter()
+            .filter(|m| matches!(m.role, Role::User | Role::Assistant));
+        let lines: Vec<String> = spoken
+            .map(|message| {
+                (
+                    message.role.as_str(),
+                    message
+                        .content
+                        .as_ref()
+                        .map(Content::plain)
+                        .unwrap_or_default(),
+                )
+            })
+            .filter(|(_, text)| !text.trim().is_empty())
+            .map(|(role, text)| format!("{role}: {text}"))
+            .collect();
+        if lines.is_empty() {
+            "nothing has been said yet".to_owned()
+        } else {
+            lines.join("\n")
+        }
+    }
+
+    fn save(&self) -> String {
+        let dir = self.opening.saved_dir.clone();
+        let path = dir.join(format!(
+            "hermes_conversation_{}.json",
+            Zoned::now().strftime("%Y%m%d_%H%M%S")
+        ));
+        let content = json!({
+            "model": self.opening.model.info().model,
+            "session_id": self.id,
+            "session_start": self.started.to_string(),
+            "messages": self.conversation.messages(),
+        });
+        let written = std::fs::create_dir_all(&dir)
+            .and_then(|()| std::fs::write(&path, format!("{content:#}")));
+        match written {
+            Ok(()) => format!("saved to {}", path.display()),
+            Err(error) => format!("could not write {}: {error}", path.display()),
+        }
+    }
+
+    async fn status(&self) -> String {
+        let info = self.opening.model.info();
+        let stored = self.opening.store.session(&self.id).await.ok().flatten();
+        let title = stored
+            .and_then(|session| session.title)
+            .unwrap_or("(none)".to_owned());
+        format!(
+            "session   {}\ntitle     {title}\nmodel     {} ({})\ncontext   {} tokens\nmessages  {}\ndirectory {}",
+            self.id,
+            info.model,
+            info.provider,
+            info.context_length,
+            self.conversation.messages().len(),
+            self.opening.workspace.cwd().display()
+        )
+    }
+
+    async fn usage(&self) -> String {
+        let Ok(Some(session)) = self.opening.store.session(&self.id).await else {
+            return "nothing has been used yet".to_owned();
+        };
+        let usage = &session.usage;
+        let cost = usage
+            .estimated_cost_usd
+            .map_or("unknown".to_owned(), |usd| format!("${usd:.4}"));
+        format!(
+            "input {} · cached {} · output {} · reasoning {} · requests {} · cost {cost} · {} messages since {}",
+            usage.input_tokens,
+            usage.cache_read_tokens,
+            usage.output_tokens,
+            usage.reasoning_tokens,
+            usage.api_calls,
+            session.message_count,
+            session.started_at.strftime("%Y-%m-%d %H:%M"),
+        )
+    }
+
+    fn change_model(&mut self, name: &str) -> String {
+        if name.is_empty() {
+            let info = self.opening.model.info();
+            return format!(
+                "model: {} ({}) at {}",
+                info.model, info.provider, info.base_url
+            );
+        }
+        match (self.opening.switch)(name) {
+            Ok(model) => {
+                self.opening.model = model;
+                let info = self.opening.model.info();
+                format!("model: {} ({})", info.model, info.provider)
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    pub(crate) async fn end_with(&self, reason: &str) {
+        if self.conversation.messages().is_empty() {
+            return;
+        }
+        if let Err(error) = self
+            .opening
+            .store
+            .end_session(&self.id, reason, Timestamp::now())
+            .await
+        {
+            tracing::warn!("{}: {error}", self.id);
+        }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(60)
+        .collect()
+}

@@ -1,0 +1,213 @@
+//! The slash commands: one table for help, completion and every face.
+
+/// A command of the table.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Slash {
+    pub name: &'static str,
+    pub aliases: &'static [&'static str],
+    pub args: &'static str,
+    pub about: &'static str,
+    pub group: &'static str,
+    /// Whether it may be given while a turn runs.
+    pub anytime: bool,
+}
+
+const fn slash(
+    name: &'static str,
+    args: &'static str,
+    about: &'static str,
+    group: &'static str,
+) -> Slash {
+    Slash {
+        name,
+        aliases: &[],
+        args,
+        about,
+        group,
+        anytime: false,
+    }
+}
+
+/// Every command there is.
+pub const TABLE: &[Slash] = &[
+    Slash {
+        aliases: &["reset"],
+        ..slash("new", "[title]", "start a new conversation", "Session")
+    },
+    slash(
+        "resume",
+        "[id or title]",
+        "go back to an earlier conversation",
+        "Session",
+    ),
+    slash("retry", "", "ask the last question again", "Session"),
+    slash(
+        "undo",
+        "",
+        "take back the last question and its answer",
+        "Session",
+    ),
+    Slash {
+        anytime: true,
+        ..slash("stop", "", "interrupt what is running", "Session")
+    },
+    Slash {
+        anytime: true,
+        ..slash("title", "[title]", "show or set the title", "Session")
+    },
+    Slash {
+        anytime: true,
+        ..slash("history", "", "show the conversation so far", "Session")
+    },
+    slash("save", "", "write the conversation to a file", "Session"),
+    Slash {
+        anytime: true,
+        ..slash(
+            "status",
+            "",
+            "which session, model and place this is",
+            "Info",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash("usage", "", "tokens and cost of this session", "Info")
+    },
+    Slash {
+        anytime: true,
+        ..slash("tools", "", "what the model can use", "Info")
+    },
+    slash(
+        "model",
+        "[provider:model]",
+        "show or change the model",
+        "Configuration",
+    ),
+    Slash {
+        anytime: true,
+        ..slash("help", "", "this list", "Info")
+    },
+    Slash {
+        aliases: &["exit"],
+        anytime: true,
+        ..slash("quit", "", "leave", "Exit")
+    },
+];
+
+/// What a line of input turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Typed<'t> {
+    /// Not a command: something for the model.
+    Text,
+    Command {
+        slash: &'static Slash,
+        rest: &'t str,
+    },
+    /// More than one command begins like this.
+    Ambiguous(Vec<&'static str>),
+    Unknown(&'t str),
+}
+
+/// Reads a line. A first word with a second slash is a path; a unique beginning is enough.
+pub fn read(line: &str) -> Typed<'_> {
+    let Some(command) = line.trim().strip_prefix('/') else {
+        return Typed::Text;
+    };
+    let (word, rest) = command
+        .split_once(char::is_whitespace)
+        .unwrap_or((command, ""));
+    if word.is_empty() || word.contains('/') {
+        return Typed::Text;
+    }
+    let lower = word.to_lowercase();
+    let exact = TABLE
+        .iter()
+        .find(|slash| slash.name == lower || slash.aliases.contains(&lower.as_str()));
+    let begins = |slash: &&Slash| {
+        slash.name.starts_with(&lower)
+            || slash.aliases.iter().any(|alias| alias.starts_with(&lower))
+    };
+    let candidates: Vec<&'static Slash> = TABLE.iter().filter(begins).collect();
+    match (exact, candidates.as_slice()) {
+        (Some(slash), _) | (None, &[slash]) => Typed::Command {
+            slash,
+            rest: rest.trim(),
+        },
+        (None, []) => Typed::Unknown(word),
+        (None, several) => Typed::Ambiguous(several.iter().map(|slash| slash.name).collect()),
+    }
+}
+
+/// The table as text.
+pub fn help() -> String {
+    let mut text = String::new();
+    let mut group = "";
+    let mut rows: Vec<&Slash> = TABLE.iter().collect();
+    rows.sort_by_key(|slash| {
+        ["Session", "Configuration", "Info", "Exit"]
+            .iter()
+            .position(|group| *group == slash.group)
+    });
+    for slash in rows {
+        if slash.group != group {
+            group = slash.group;
+            text.push_str(&format!("{group}\n"));
+        }
+        let aliases: String = slash
+            .aliases
+            .iter()
+            .map(|alias| format!(", /{alias}"))
+            .collect();
+        let usage = format!("/{}{aliases} {}", slash.name, slash.args);
+        text.push_str(&format!("  {:<28} {}\n", usage.trim_end(), slash.about));
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_commands_paths_or_text() {
+        let check = |line: &str, expected: Option<(&str, &str)>| match (read(line), expected) {
+            (Typed::Command { slash, rest }, Some(expected)) => {
+                assert_eq!((slash.name, rest), expected, "{line}")
+            }
+            (Typed::Text, None) => {}
+            (other, _) => panic!("{line}: {other:?}"),
+        };
+        check("hello", None);
+        check("/usr/bin/env", None);
+        check("/", None);
+        check("/new", Some(("new", "")));
+        check("/RESET My Title", Some(("new", "My Title")));
+        check("/hel", Some(("help", "")));
+        check(" /title  a  b ", Some(("title", "a  b")));
+        check("/exit", Some(("quit", "")));
+        assert_eq!(
+            read("/re"),
+            Typed::Ambiguous(vec!["new", "resume", "retry"])
+        );
+        assert_eq!(read("/frobnicate x"), Typed::Unknown("frobnicate"));
+    }
+
+    #[test]
+    fn names_are_unique_and_all_are_in_the_help() {
+        let mut names: Vec<&str> = TABLE
+            .iter()
+            .flat_map(|s| s.aliases.iter().copied().chain([s.name]))
+            .collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(
+            names
+                .iter()
+                .all(|name| help().contains(&format!("/{name}")))
+        );
+    }
+}
