@@ -1,0 +1,170 @@
+//! One call of a model: attempts until there is a reply, or no hope of one.
+
+use std::time::Duration;
+
+use futures::SinkExt;
+use futures::channel::mpsc::Sender;
+use hermes_net::within;
+use hermes_types::{
+    ModelError, ModelErrorKind as Kind, ModelEvent, ModelReply, ModelRequest, Retrying, Scope,
+};
+
+use crate::attempt::Broken;
+use crate::classify::{SessionSize, is_streaming_refused};
+use crate::client::{Inner, Item, cancelled};
+use crate::cost;
+use crate::reply::Draft;
+use crate::route::Route;
+use crate::trouble::{Failed, Trouble, Where};
+
+pub(crate) struct Call<'a> {
+    pub inner: &'a Inner,
+    pub request: &'a ModelRequest,
+    pub scope: &'a Scope,
+    events: &'a mut Sender<Item>,
+    /// The client's route, with what this call has learned about it.
+    pub route: Route,
+    pub size: SessionSize,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(
+        inner: &'a Inner,
+        request: &'a ModelRequest,
+        scope: &'a Scope,
+        events: &'a mut Sender<Item>,
+    ) -> Self {
+        let mut route = inner.route.clone();
+        route.concessions = inner.learned.concessions();
+        let size = SessionSize {
+            tokens: 0,
+            messages: request.messages.len(),
+            window: route.context.tokens,
+        };
+        Self {
+            inner,
+            request,
+            scope,
+            events,
+            route,
+            size,
+        }
+    }
+
+    /// Tries until there is a reply, or an error that trying again won't change.
+    pub async fn answer(mut self) -> Result<ModelReply, ModelError> {
+        let (mut attempt, mut drops) = (1, 0);
+        loop {
+            let Broken { trouble, draft } = match self.attempt().await {
+                Ok(reply) => return Ok(self.priced(reply)),
+                Err(broken) => broken,
+            };
+            let failed = match trouble {
+                Trouble::Cancelled => return Err(cancelled()),
+                Trouble::OutOfTime => return Err(self.out_of_time()),
+                Trouble::Failed(failed) => failed,
+            };
+            if draft.is_worth_keeping() {
+                return Ok(self.dropped(draft).await);
+            }
+            if self.concede(&failed) {
+                continue;
+            }
+            drops += u32::from(failed.wire == Where::Dropped);
+            let timing = &self.inner.timing;
+            let may_retry =
+                failed.verdict.retry && attempt < timing.attempts && drops <= timing.drop_retries;
+            if may_retry {
+                self.pause(attempt, failed).await?;
+                attempt += 1;
+            } else if failed.wire == Where::Dropped && draft.was_seen() {
+                return Ok(self.dropped(draft).await);
+            } else {
+                return Err(failed.into_error(&self.route));
+            }
+        }
+    }
+
+    /// What somebody has seen of a reply that broke off is the reply.
+    async fn dropped(&mut self, draft: Draft) -> ModelReply {
+        let mut events = Vec::new();
+        let reply = draft.dropped(&mut events);
+        self.emit(events).await;
+        reply
+    }
+
+    pub async fn emit(&mut self, events: Vec<ModelEvent>) {
+        for event in events {
+            // Without a listener this whole call is about to be dropped.
+            let _ = self.events.send(Ok(event)).await;
+        }
+    }
+
+    /// Changes how the request is written if that is what the server minds. Each change happens once.
+    fn concede(&mut self, failed: &Failed) -> bool {
+        let before = self.route.concessions;
+        let now = &mut self.route.concessions;
+        match failed.verdict.kind {
+            Kind::ThinkingSignature => now.no_thinking_blocks = true,
+            Kind::Grammar => now.plain_schemas = true,
+            Kind::BetaForbidden => now.no_betas = true,
+            _ if is_streaming_refused(&failed.verdict.text) => now.no_streaming = true,
+            _ => {}
+        }
+        let conceded = *now != before;
+        if conceded {
+            tracing::info!("trying without it: {}", failed.reason(&self.route));
+            self.inner.learned.keep(self.route.concessions);
+        }
+        conceded
+    }
+
+    /// Waits before the next attempt, and says so first.
+    async fn pause(&mut self, attempt: u32, failed: Failed) -> Result<(), ModelError> {
+        let wait = self.wait(attempt, &failed);
+        if self.scope.remaining().is_some_and(|left| left <= wait) {
+            return Err(failed.into_error(&self.route));
+        }
+        let retrying = Retrying {
+            attempt,
+            of: self.inner.timing.attempts,
+            wait,
+            reason: failed.reason(&self.route),
+        };
+        tracing::warn!(
+            "attempt {attempt} failed, waiting {wait:?}: {}",
+            retrying.reason
+        );
+        self.emit(vec![ModelEvent::Retrying(retrying)]).await;
+        let slept = within(self.scope, Duration::MAX, tokio::time::sleep(wait)).await;
+        slept.map_err(|_| cancelled())
+    }
+
+    fn wait(&self, attempt: u32, failed: &Failed) -> Duration {
+        let timing = &self.inner.timing;
+        if let Some(asked) = failed.retry_after {
+            return asked.min(timing.longest_retry_after);
+        }
+        let backoff = match failed.verdict.kind {
+            Kind::Malformed => timing.malformed_backoff,
+            // A server that had begun to answer is there: at once.
+            _ if failed.wire == Where::Dropped => return Duration::ZERO,
+            _ => timing.backoff,
+        };
+        backoff.wait(attempt, fastrand::f64())
+    }
+
+    fn priced(&self, mut reply: ModelReply) -> ModelReply {
+        reply.cost = cost::of(&self.route, &reply.usage);
+        reply
+    }
+
+    fn out_of_time(&self) -> ModelError {
+        let route = &self.route;
+        let place = format!(
+            "{}, model {}, {}",
+            route.provider, route.model, route.base_url
+        );
+        ModelError::new(Kind::Timeout, format!("No reply in time [{place}]"))
+    }
+}

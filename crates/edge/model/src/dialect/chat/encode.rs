@@ -1,0 +1,203 @@
+//! A conversation as a chat-completions request.
+
+use hermes_types::{Content, Effort, Message, ModelRequest, Role, ToolDef};
+use serde_json::{Map, Value, json};
+
+use crate::dialect::{Wire, cache, join};
+use crate::limits;
+use crate::route::{CacheLayout, EffortField, OutputField, Quirks, Route, SystemRole};
+use crate::schema;
+
+pub(crate) fn encode(route: &Route, request: &ModelRequest) -> Wire {
+    let quirks = &route.quirks;
+    let mut messages = messages(route, request);
+    if quirks.cache != CacheLayout::Automatic {
+        cache::mark_envelope(&mut messages, quirks.cache_ttl);
+    }
+    let mut body = Map::new();
+    body.insert("model".to_owned(), route.model.clone().into());
+    body.insert("messages".to_owned(), messages.into());
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), tools(route, &request.tools));
+    }
+    if let Some(limit) = output_limit(route, request) {
+        body.insert(output_field(quirks.output_field).to_owned(), limit.into());
+    }
+    if !route.concessions.no_streaming {
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    body.extend(effort(quirks.effort, request.effort));
+    body.extend(quirks.body.clone());
+    let headers = quirks.headers.iter();
+    Wire {
+        url: join(&route.base_url, "chat/completions"),
+        headers: headers
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect(),
+        body: body.into(),
+    }
+}
+
+fn messages(route: &Route, request: &ModelRequest) -> Vec<Value> {
+    let role = match route.quirks.system_role {
+        SystemRole::System => "system",
+        SystemRole::Developer => "developer",
+    };
+    let system =
+        (!request.system.is_empty()).then(|| json!({"role": role, "content": request.system}));
+    let rest = request
+        .messages
+        .iter()
+        .map(|said| match message(said, route) {
+            mut system if said.role == Role::System => {
+                system["role"] = role.into();
+                system
+            }
+            message => message,
+        });
+    system.into_iter().chain(rest).collect()
+}
+
+/// The stored message without what is ours alone.
+fn message(message: &Message, route: &Route) -> Value {
+    let mut fields = Map::new();
+    fields.insert("role".to_owned(), message.role.as_str().into());
+    fields.insert("content".to_owned(), content(message.content.as_ref()));
+    if let Some(name) = &message.name {
+        fields.insert("name".to_owned(), name.clone().into());
+    }
+    if let Some(id) = &message.tool_call_id {
+        fields.insert("tool_call_id".to_owned(), id.clone().into());
+    }
+    if !message.tool_calls.is_empty() {
+        fields.insert("tool_calls".to_owned(), tool_calls(message));
+    }
+    if let Some(text) = reasoning_content(message, &route.quirks) {
+        fields.insert("reasoning_content".to_owned(), text.into());
+    }
+    if let Some(details) = &message.reasoning_details
+        && !route.concessions.no_thinking_blocks
+        && !is_anthropic_thinking(details)
+    {
+        fields.insert("reasoning_details".to_owned(), details.clone());
+    }
+    let extra = message
+        .extra
+        .iter()
+        .filter(|(name, _)| is_for_the_wire(name));
+    fields.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
+    fields.into()
+}
+
+/// Never `null`: several servers refuse it, and all take an empty text.
+fn content(content: Option<&Content>) -> Value {
+    match content {
+        None => "".into(),
+        Some(Content::Text(text)) => text.clone().into(),
+        Some(Content::Parts(parts)) => json!(parts),
+        Some(other) => other.plain().into(),
+    }
+}
+
+/// Fields that belong to the store, to us, or to another dialect.
+fn is_for_the_wire(name: &str) -> bool {
+    const OURS: [&str; 6] = [
+        "reasoning",
+        "finish_reason",
+        "call_id",
+        "response_item_id",
+        "anthropic_content_blocks",
+        "timestamp",
+    ];
+    !name.starts_with('_') && !name.starts_with("codex_") && !OURS.contains(&name)
+}
+
+fn tool_calls(message: &Message) -> Value {
+    let calls = message.tool_calls.iter().map(|call| {
+        let mut fields = Map::new();
+        fields.insert("id".to_owned(), call.id.clone().into());
+        fields.insert("type".to_owned(), call.kind.clone().into());
+        let arguments = stable_arguments(&call.function.arguments);
+        fields.insert(
+            "function".to_owned(),
+            json!({"name": call.function.name, "arguments": arguments}),
+        );
+        let extra = call.extra.iter().filter(|(name, _)| is_for_the_wire(name));
+        fields.extend(extra.map(|(name, value)| (name.clone(), value.clone())));
+        Value::Object(fields)
+    });
+    calls.collect()
+}
+
+/// The same bytes for the same arguments, so that a server's cached prefix keeps matching.
+fn stable_arguments(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(mut value) => {
+            value.sort_all_objects();
+            value.to_string()
+        }
+        Err(_) => arguments.to_owned(),
+    }
+}
+
+/// Some servers want the thinking back with every assistant message, and refuse an empty text; the others
+/// refuse the field.
+fn reasoning_content(message: &Message, quirks: &Quirks) -> Option<String> {
+    if !quirks.echo_reasoning || message.role != Role::Assistant {
+        return None;
+    }
+    let own = message.reasoning_content.as_deref();
+    // Thinking without its own field was written by another vendor's model: not for this one to read.
+    let foreign = message
+        .reasoning
+        .as_deref()
+        .filter(|_| message.tool_calls.is_empty());
+    let text = own.or(foreign).filter(|text| !text.is_empty());
+    Some(text.unwrap_or(" ").to_owned())
+}
+
+fn is_anthropic_thinking(details: &Value) -> bool {
+    let blocks = details.as_array().into_iter().flatten();
+    blocks
+        .filter_map(|block| block["type"].as_str())
+        .any(|kind| matches!(kind, "thinking" | "redacted_thinking"))
+}
+
+fn tools(route: &Route, tools: &[ToolDef]) -> Value {
+    let tools = schema::for_route(route, tools).into_iter().map(|tool| {
+        json!({"type": "function", "function": {
+            "name": tool.name, "description": tool.description, "parameters": tool.parameters}})
+    });
+    tools.collect()
+}
+
+fn output_limit(route: &Route, request: &ModelRequest) -> Option<u64> {
+    let quirks = &route.quirks;
+    let ceiling = quirks.output_ceiling.then(|| limits::output(&route.model));
+    let asked = request.max_output.or(route.max_output);
+    asked.or(quirks.output_default).or(ceiling)
+}
+
+fn output_field(field: OutputField) -> &'static str {
+    match field {
+        OutputField::MaxTokens => "max_tokens",
+        OutputField::MaxCompletionTokens => "max_completion_tokens",
+    }
+}
+
+fn effort(field: EffortField, effort: Effort) -> Option<(String, Value)> {
+    let (name, value) = match (field, effort) {
+        (EffortField::Nowhere, _) | (_, Effort::Default) => return None,
+        (EffortField::ReasoningUnlessOff, Effort::None) => return None,
+        (EffortField::Reasoning, Effort::None) => ("reasoning", json!({"enabled": false})),
+        (EffortField::Reasoning | EffortField::ReasoningUnlessOff, effort) => (
+            "reasoning",
+            json!({"enabled": true, "effort": effort.to_string()}),
+        ),
+        (EffortField::ReasoningEffort, effort) => ("reasoning_effort", effort.to_string().into()),
+        (EffortField::Think, Effort::None) => ("think", false.into()),
+        (EffortField::Think, _) => return None,
+    };
+    Some((name.to_owned(), value))
+}

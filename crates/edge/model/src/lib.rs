@@ -1,0 +1,46 @@
+//! Model APIs: dialects (pure) times routes (data), and the client that joins them.
+//!
+//! A request becomes a [`Wire`](dialect::Wire) by the route's dialect, travels once or several times, and comes
+//! back as events and one message. Providers are rows of `data/catalogue.yaml`; what is odd about a host or a
+//! model is a rule there, not code.
+
+mod attempt;
+mod auth;
+mod call;
+mod catalogue;
+mod classify;
+mod client;
+pub mod context;
+mod cost;
+mod data;
+pub mod dialect;
+mod host;
+mod http;
+mod limits;
+mod models;
+mod providers;
+mod reply;
+mod resolve;
+mod route;
+mod schema;
+mod scrub;
+mod timing;
+mod trouble;
+mod usage;
+mod wish;
+
+pub use client::RouteClient;
+pub use http::Http;
+pub use models::RoutedModels;
+pub use providers::{ProviderInfo, list_providers};
+pub use route::{
+    Auth, CacheLayout, CacheTtl, Concessions, EffortField, Key, Mode, OutputField, Quirks, Route,
+    SchemaFlavour, SystemRole, ThinkingBlocks,
+};
+pub use timing::Timing;
+pub use wish::Overrides;
+
+/// A rough count of tokens, from a size in bytes.
+fn tokens(bytes: usize) -> u64 {
+    (bytes as u64).div_ceil(4)
+}

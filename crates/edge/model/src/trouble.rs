@@ -1,0 +1,242 @@
+//! An attempt that failed: what it means, and how to say so.
+
+use std::time::{Duration, SystemTime};
+
+use hermes_home::redact::Redactor;
+use hermes_net::sse::TooLarge;
+use hermes_net::{Ended, backoff};
+use hermes_types::{ModelError, ModelErrorKind as Kind};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+use crate::classify::{self, Failure, SessionSize, Transport, Verdict};
+use crate::dialect::Fault;
+use crate::route::Route;
+
+/// Why an attempt did not end with a reply.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    Cancelled,
+    /// The caller's time is up.
+    OutOfTime,
+    Failed(Failed),
+}
+
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub verdict: Verdict,
+    pub status: Option<u16>,
+    pub retry_after: Option<Duration>,
+    pub wire: Where,
+}
+
+/// How far the attempt had come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Where {
+    /// The server answered, with an error.
+    Refused,
+    /// There was no answer at all.
+    NoAnswer,
+    /// The answer broke off or fell silent.
+    Dropped,
+}
+
+impl Failed {
+    pub fn refused(status: u16, headers: &HeaderMap, text: &str, size: SessionSize) -> Self {
+        let mut verdict = classify::classify(&Failure {
+            status: Some(status),
+            text,
+            transport: None,
+            size,
+        });
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        if header("x-should-retry") == Some("false") {
+            verdict.retry = false;
+        }
+        if let Some(place) = header("location").filter(|_| status < 400) {
+            verdict.text = format!("redirected to {place}");
+        }
+        Self {
+            verdict,
+            status: Some(status),
+            retry_after: header(RETRY_AFTER.as_str())
+                .and_then(|value| backoff::retry_after(value, SystemTime::now())),
+            wire: Where::Refused,
+        }
+    }
+
+    /// The connection failed; `wire` says when.
+    pub fn transport(error: &reqwest::Error, wire: Where, size: SessionSize) -> Self {
+        let text = innermost(error);
+        let transport = match () {
+            () if text.contains("certificate") => Transport::Certificate,
+            () if error.is_timeout() => Transport::Timeout,
+            () if error.is_connect() => Transport::Connect,
+            () => Transport::Broken,
+        };
+        let wire = match transport {
+            // The server is there; most likely it closed a connection kept for reuse.
+            Transport::Broken => Where::Dropped,
+            _ => wire,
+        };
+        Self::without_status(&text, Some(transport), wire, size)
+    }
+
+    pub fn silent(limit: Duration, wire: Where) -> Self {
+        let text = format!("nothing came for {} s", limit.as_secs_f32());
+        let size = SessionSize::default();
+        Self::without_status(&text, Some(Transport::Timeout), wire, size)
+    }
+
+    /// The stream ended, but not the reply.
+    pub fn cut(size: SessionSize) -> Self {
+        let text = "the connection was closed before the reply was complete";
+        Self::without_status(text, Some(Transport::Broken), Where::Dropped, size)
+    }
+
+    pub fn fault(fault: Fault, size: SessionSize) -> Self {
+        match fault {
+            Fault::Malformed(text) => Self::malformed(text),
+            Fault::Reported(error) => {
+                let wire = match classify::is_drop(&error) {
+                    true => Where::Dropped,
+                    false => Where::Refused,
+                };
+                Self::without_status(&error.to_string(), None, wire, size)
+            }
+        }
+    }
+
+    /// A web page where a reply should be: a proxy or a wrong address.
+    pub fn page(text: &str) -> Self {
+        let verdict = classify::classify(&Failure {
+            text,
+            ..Failure::default()
+        });
+        Self::malformed(verdict.text)
+    }
+
+    pub fn too_large(error: TooLarge) -> Self {
+        Self::malformed(error.to_string())
+    }
+
+    /// There is no way to send anything; trying again won't change that.
+    pub fn unusable(error: &ModelError) -> Self {
+        let mut failed = Self::malformed(error.message.clone());
+        failed.verdict.kind = error.kind;
+        failed.verdict.retry = false;
+        failed
+    }
+
+    fn malformed(text: String) -> Self {
+        let verdict = Verdict {
+            kind: Kind::Malformed,
+            retry: true,
+            text,
+        };
+        Self {
+            verdict,
+            status: None,
+            retry_after: None,
+            wire: Where::Refused,
+        }
+    }
+
+    fn without_status(
+        text: &str,
+        transport: Option<Transport>,
+        wire: Where,
+        size: SessionSize,
+    ) -> Self {
+        let verdict = classify::classify(&Failure {
+            status: None,
+            text,
+            transport,
+            size,
+        });
+        Self {
+            verdict,
+            status: None,
+            retry_after: None,
+            wire,
+        }
+    }
+
+    /// One line about what happened.
+    pub fn reason(&self, route: &Route) -> String {
+        let text = clean(&self.verdict.text, route);
+        match self.status {
+            Some(status) => format!("HTTP {status}: {text}"),
+            None => text,
+        }
+    }
+
+    /// The whole story: what, where, and what to do about it.
+    pub fn into_error(self, route: &Route) -> ModelError {
+        let mut message = format!(
+            "{} [{}, model {}, {}]",
+            self.reason(route),
+            route.provider,
+            route.model,
+            route.base_url,
+        );
+        if let Some(hint) = hint(self.verdict.kind, route) {
+            message = format!("{message}. {hint}");
+        }
+        ModelError {
+            kind: self.verdict.kind,
+            message,
+            status: self.status,
+            retry_after: self.retry_after,
+        }
+    }
+}
+
+impl Trouble {
+    /// A wait that ended: our own patience, or the caller's.
+    pub fn ended(ended: Ended, limit: Duration, wire: Where) -> Self {
+        match ended {
+            Ended::Cancelled => Self::Cancelled,
+            Ended::OutOfTime => Self::OutOfTime,
+            Ended::TooSlow => Self::Failed(Failed::silent(limit, wire)),
+        }
+    }
+}
+
+impl From<Failed> for Trouble {
+    fn from(failed: Failed) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+/// What the owner can do about it.
+fn hint(kind: Kind, route: &Route) -> Option<String> {
+    let key = &route.key_name;
+    Some(match kind {
+        Kind::Auth => format!("Check the key: `hermes config set {key} <key>`"),
+        Kind::Billing => format!("Add credit to the {} account, or choose another provider with `hermes model`", route.provider),
+        Kind::ModelNotFound => "Choose another model with `hermes model`".to_owned(),
+        Kind::PolicyBlocked => "Allow a provider of this model in the account's privacy settings, or choose another model".to_owned(),
+        Kind::Transport | Kind::Timeout if route.is_local() => "Is the server running there?".to_owned(),
+        Kind::RateLimit => "Wait a little, or choose another provider with `hermes model`".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Errors quote what was sent; keys must not come along.
+fn clean(text: &str, route: &Route) -> String {
+    let key = route.key.expose();
+    let text = match key.len() >= 4 {
+        true => text.replace(key, &route.key.masked()),
+        false => text.to_owned(),
+    };
+    Redactor::default().force(&text).into_owned()
+}
+
+/// The cause behind the layers, which only repeat the URL.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,16 @@
+//! The crate against a scripted server: every way in which a model answers, and fails to.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
+
+mod answers;
+mod anthropic;
+mod faults;
+mod fixtures;
+mod models;
+mod resolve;
+mod support;
+mod timing;
