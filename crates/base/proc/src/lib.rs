@@ -1,74 +1,46 @@
 //! Child processes. The only crate that starts them.
+//!
+//! A child is described by a [`Spawn`] and lives as a [`Running`]: in a session and process group of its own,
+//! with an environment that was given explicitly, its output and errors in one stream. Stopping it means its
+//! whole group: TERM, two seconds, KILL. Dropping it kills the group at once.
+
+mod capture;
+mod decode;
+mod foreground;
+mod group;
+mod input;
+mod lifeline;
+mod pty;
+mod running;
+mod spawn;
 
 use std::io;
-use std::process::{Command, ExitStatus};
+
+pub use capture::{Capture, Captured};
+pub use decode::Decoder;
+pub use foreground::foreground;
+pub use group::{Group, start_time};
+pub use input::Input;
+pub use lifeline::{Lifeline, Watched};
+pub use running::{Event, Exit, Running};
+pub use spawn::{Spawn, Stdin, Tty};
 
 /// Why a program could not be run.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot run {program}: {source}")]
+#[error("cannot run {program}: {cause}")]
 pub struct Error {
     program: String,
-    source: io::Error,
+    cause: io::Error,
 }
 
 impl Error {
     /// Whether there is no such program.
     pub fn is_missing(&self) -> bool {
-        self.source.kind() == io::ErrorKind::NotFound
-    }
-}
-
-/// Runs a program on our own terminal and waits for it: an editor, a pager.
-///
-/// `environment` replaces ours, so that the child sees what the home's `.env` says.
-pub fn foreground<'e>(
-    program: &str,
-    args: impl IntoIterator<Item = String>,
-    environment: impl IntoIterator<Item = (&'e str, &'e str)>,
-) -> Result<ExitStatus, Error> {
-    #[expect(clippy::disallowed_methods, reason = "this is the crate that may")]
-    let mut command = Command::new(program);
-    command.args(args).env_clear().envs(environment);
-    command.status().map_err(|source| Error {
-        program: program.to_owned(),
-        source,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(
-        program: &str,
-        args: &[&str],
-        environment: &[(&str, &str)],
-    ) -> Result<ExitStatus, Error> {
-        foreground(
-            program,
-            args.iter().map(|arg| (*arg).to_owned()),
-            environment.iter().copied(),
-        )
+        self.cause.kind() == io::ErrorKind::NotFound
     }
 
-    #[test]
-    fn a_child_sees_only_the_given_environment() {
-        let check = |script: &str, expected: i32| {
-            let status = run("/bin/sh", &["-c", script], &[("MARK", "7")]).unwrap();
-            assert_eq!(status.code(), Some(expected), "{script}");
-        };
-        check("exit $MARK", 7);
-        check("test -z \"$CARGO\"", 0);
-    }
-
-    #[test]
-    fn a_missing_program_is_named() {
-        let error = run("/nonexistent/editor", &[], &[]).unwrap_err();
-        assert!(error.is_missing());
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot run /nonexistent/editor: ")
-        );
+    fn of(program: &std::path::Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let program = program.display().to_string();
+        |cause| Self { program, cause }
     }
 }

@@ -1,0 +1,7 @@
+//! Where commands run and files are: the terminal, its processes, and the file tools.
+
+pub mod backend;
+pub mod files;
+pub mod gate;
+pub mod process;
+pub mod terminal;

@@ -1,0 +1,134 @@
+//! The scripts a command is wrapped in: pure text, and only builtins, so that wrapping costs next to nothing.
+
+use std::path::{Path, PathBuf};
+
+/// The files that carry a shell's state from one command to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StateFiles {
+    dir: PathBuf,
+}
+
+/// What one command leaves behind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Leftovers {
+    /// Where the command ended up.
+    pub cwd: PathBuf,
+    /// What it exported.
+    pub exports: PathBuf,
+    /// The command, if it is too long for an argument.
+    pub script: PathBuf,
+}
+
+impl StateFiles {
+    pub fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Functions and aliases of the login shell.
+    pub fn snapshot(&self) -> PathBuf {
+        self.dir.join("snapshot.sh")
+    }
+
+    /// Exported variables, as the last command left them.
+    pub fn exports(&self) -> PathBuf {
+        self.dir.join("exports.sh")
+    }
+
+    pub fn leftovers(&self, call: u64) -> Leftovers {
+        Leftovers {
+            cwd: self.dir.join(format!("cwd-{call}")),
+            exports: self.dir.join(format!("exports-{call}")),
+            script: self.dir.join(format!("script-{call}")),
+        }
+    }
+}
+
+/// Run once in a login shell: reads the init files and writes down what they defined.
+///
+/// Written down on exit, so that an init file that exits, fails or prints doesn't spoil it. Functions with one
+/// leading underscore are completion machinery and stay behind; so do our own.
+pub(super) fn init(files: &StateFiles, init_files: &[PathBuf]) -> String {
+    let sources: String = init_files
+        .iter()
+        .map(|file| format!("[ -r {0} ] && . {0}\nset +e +u\n", quote(file)))
+        .collect();
+    format!(
+        r#"exec </dev/null >/dev/null 2>&1
+_hermes_dump() {{
+  set +e +u
+  {{
+    while read -r _ _ name; do
+      case $name in _[!_]*) ;; *) declare -f "$name" ;; esac
+    done < <(declare -F)
+    alias -p
+    printf 'shopt -s expand_aliases\nset +e +u\n'
+  }} >| {snapshot}
+  export -p >| {exports}
+}}
+trap _hermes_dump EXIT
+{sources}exit 0
+"#,
+        snapshot = quote(&files.snapshot()),
+        exports = quote(&files.exports()),
+    )
+}
+
+/// What surrounds one command.
+#[derive(Clone, Debug)]
+pub(super) struct Wrap<'a> {
+    pub files: &'a StateFiles,
+    /// Where it writes down how it leaves things; `None`: nobody will look.
+    pub leftovers: Option<&'a Leftovers>,
+    pub cwd: &'a Path,
+    /// Set for this command whatever the last one exported.
+    pub vars: &'a [(String, String)],
+}
+
+impl Wrap<'_> {
+    /// Takes up the state, goes to the directory, runs the command, and writes down the state however the
+    /// command ends. `>|` because the owner may have set `noclobber`; `\` because they may have aliases.
+    pub fn around(&self, command: &str) -> String {
+        let vars: String = self
+            .vars
+            .iter()
+            .map(|(name, value)| format!("\\export {name}={}\n", quote_text(value)))
+            .collect();
+        format!(
+            "\\. {snapshot} >/dev/null 2>&1\n\\. {exports} >/dev/null 2>&1\n{vars}\
+             \\command cd -- {cwd} || \\exit 126\n{save}\\eval {command}\n",
+            snapshot = quote(&self.files.snapshot()),
+            exports = quote(&self.files.exports()),
+            cwd = quote(self.cwd),
+            save = self
+                .leftovers
+                .map(Leftovers::save_on_exit)
+                .unwrap_or_default(),
+            command = quote_text(command),
+        )
+    }
+}
+
+impl Leftovers {
+    fn save_on_exit(&self) -> String {
+        // The directory last: where it is written down, the exports are whole.
+        let save = format!(
+            "{{ \\export -p >| {}; \\command pwd -P >| {}; }} 2>/dev/null",
+            quote(&self.exports),
+            quote(&self.cwd)
+        );
+        format!("\\trap {} EXIT\n", quote_text(&save))
+    }
+}
+
+/// A path as one word of a script.
+pub(super) fn quote(path: &Path) -> String {
+    quote_text(&path.to_string_lossy())
+}
+
+pub(super) fn quote_text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

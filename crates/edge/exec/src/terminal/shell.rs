@@ -1,0 +1,218 @@
+//! A shell whose state survives from one command to the next, although each command gets a fresh one.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use hermes_proc::{Event, Exit, Stdin, Tty};
+use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
+
+use super::rewrite::compound_background;
+use super::script::{self, Leftovers, StateFiles, Wrap};
+use crate::backend::{Backend, Command, Environment, Handle, Life, Login, StartError};
+use crate::gate::Permit;
+
+/// Init files may do anything; one that waits for something is not waited for.
+const INIT_LIMIT: Duration = Duration::from_secs(15);
+/// Linux takes no longer single argument than 128 KiB.
+const MAX_ARGUMENT: usize = 120_000;
+
+/// One per environment: sessions share what is exported, each has a directory of its own.
+pub struct Shell {
+    backend: Arc<dyn Backend>,
+    init_files: Vec<PathBuf>,
+    /// Made with the first command.
+    state: OnceCell<State>,
+    calls: AtomicU64,
+    /// Commands that were interrupted and are still being killed.
+    dying: TaskTracker,
+}
+
+#[derive(Debug)]
+struct State {
+    files: StateFiles,
+    /// Whether a login shell wrote its variables down; if not, commands get them from us.
+    environment: Environment,
+}
+
+/// What a command needs to run, but for itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Run<'a> {
+    pub cwd: &'a Path,
+    pub vars: &'a [(String, String)],
+    pub stdin: Stdin,
+    pub tty: Tty,
+    pub life: Life,
+}
+
+/// A command that was started, and where its state will be found.
+pub(crate) struct Started {
+    pub handle: Box<dyn Handle>,
+    leftovers: Leftovers,
+}
+
+impl Started {
+    pub fn into_handle(self) -> Box<dyn Handle> {
+        self.handle
+    }
+}
+
+impl Shell {
+    pub fn new(backend: Arc<dyn Backend>, init_files: Vec<PathBuf>) -> Self {
+        Self {
+            backend,
+            init_files,
+            state: OnceCell::new(),
+            calls: AtomicU64::new(0),
+            dying: TaskTracker::new(),
+        }
+    }
+
+    /// Starts the permitted command in `run.cwd`.
+    pub(crate) async fn start(&self, permit: Permit, run: Run<'_>) -> Result<Started, StartError> {
+        let state = self.state().await?;
+        let leftovers = state
+            .files
+            .leftovers(self.calls.fetch_add(1, Ordering::Relaxed));
+        let wrap = Wrap {
+            files: &state.files,
+            // A job in the background ends at some other time: its state is nobody's next.
+            leftovers: (run.life == Life::WithUs).then_some(&leftovers),
+            cwd: run.cwd,
+            vars: run.vars,
+        };
+        let mut script = wrap.around(&compound_background(permit.command()));
+        if script.len() > MAX_ARGUMENT {
+            fs::write(&leftovers.script, &script).map_err(|error| no_state(&error))?;
+            script = format!(". {}", script::quote(&leftovers.script));
+        }
+        let command = Command {
+            script,
+            shell: Login::No,
+            environment: state.environment,
+            dir: "/".into(),
+            stdin: run.stdin,
+            tty: run.tty,
+            life: run.life,
+        };
+        let handle = self.backend.start(permit, command).await?;
+        Ok(Started { handle, leftovers })
+    }
+
+    /// Takes over the state a command left; where it ended up, if it got that far.
+    pub(super) fn finished(&self, started: &Started) -> Option<PathBuf> {
+        let Leftovers {
+            cwd,
+            exports,
+            script,
+        } = &started.leftovers;
+        let moved = fs::read_to_string(cwd).ok();
+        // Only a file that was written to its end replaces the last: a killed shell leaves half of one.
+        if moved.is_some()
+            && let Some(state) = self.state.get()
+        {
+            // A command that failed to write it changes nothing for the next.
+            let _ = fs::rename(exports, state.files.exports());
+        }
+        for file in [cwd, exports, script] {
+            // Most are not there any more, or never were.
+            let _ = fs::remove_file(file);
+        }
+        let moved = moved?;
+        Some(PathBuf::from(moved.strip_suffix('\n').unwrap_or(&moved)))
+    }
+
+    /// Kills a command without making anybody wait for it.
+    pub(super) fn bury(&self, mut handle: Box<dyn Handle>) {
+        handle.stop();
+        self.dying
+            .spawn(async move { while let Event::Output(_) = handle.next().await {} });
+    }
+
+    /// Waits until everything that was interrupted is gone.
+    pub async fn close(&self) {
+        self.dying.close();
+        self.dying.wait().await;
+    }
+
+    pub(crate) fn temp_dir(&self) -> PathBuf {
+        self.backend.temp_dir()
+    }
+
+    async fn state(&self) -> Result<&State, StartError> {
+        self.state.get_or_try_init(|| self.prepare()).await
+    }
+
+    async fn prepare(&self) -> Result<State, StartError> {
+        let dir = make_dir(&self.backend.temp_dir()).map_err(|error| no_state(&error))?;
+        let files = StateFiles::new(dir);
+        let environment = match self.snapshot(&files).await {
+            Ok(()) => Environment::Bare,
+            Err(error) => {
+                tracing::warn!("commands run without the login shell's settings: {error}");
+                // What was written may be half.
+                let _ = fs::remove_file(files.snapshot());
+                let _ = fs::remove_file(files.exports());
+                Environment::Whole
+            }
+        };
+        Ok(State { files, environment })
+    }
+
+    async fn snapshot(&self, files: &StateFiles) -> Result<(), StartError> {
+        let script = script::init(files, &self.init_files);
+        let command = Command {
+            script,
+            shell: Login::Yes,
+            dir: "/".into(),
+            ..Command::default()
+        };
+        let permit = Permit::for_ourselves("read the login shell's settings");
+        let mut handle = self.backend.start(permit, command).await?;
+        let ended = tokio::time::timeout(INIT_LIMIT, async {
+            loop {
+                if let Event::Ended(exit) = handle.next().await {
+                    return exit;
+                }
+            }
+        });
+        match ended.await {
+            Err(_) => Err(StartError("it took too long".to_owned())),
+            Ok(Exit::Code(_)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
+            Ok(exit) => Err(StartError(format!("it ended with {exit:?}"))),
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        if let Some(state) = self.state.get() {
+            // Throw-away files in the temporary directory: the system clears what we cannot.
+            let _ = fs::remove_dir_all(state.files.dir());
+        }
+    }
+}
+
+impl std::fmt::Debug for Shell {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shell")
+            .field("state", &self.state)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Nobody else may look into it: variables can hold secrets we don't know to be some.
+fn make_dir(temp: &Path) -> io::Result<PathBuf> {
+    let dir = temp.join(format!("hermes-shell-{:012x}", fastrand::u64(..1 << 48)));
+    DirBuilder::new().mode(0o700).create(&dir)?;
+    Ok(dir)
+}
+
+fn no_state(error: &io::Error) -> StartError {
+    StartError(format!("cannot keep the shell's state: {error}"))
+}

@@ -1,0 +1,10 @@
+//! The file tools on a real directory.
+
+mod desk;
+mod local;
+mod patch;
+mod read;
+mod search;
+mod specs;
+mod spill;
+mod write;
