@@ -17,12 +17,97 @@ pub struct Cli {
     // Taken out of the command line before parsing; declared so that help and completions know it.
     #[arg(short, long, global = true, value_name = "NAME")]
     pub profile: Option<String>,
+    /// Answer one prompt and exit; only the answer is printed (- reads the prompt from standard input)
+    #[arg(short = 'z', long, value_name = "PROMPT", allow_hyphen_values = true)]
+    pub oneshot: Option<String>,
+    /// With -z: write tokens and cost as JSON
+    #[arg(long, value_name = "PATH", requires = "oneshot")]
+    pub usage_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub talk: Talk,
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
+/// How to talk; accepted before and after `chat`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct Talk {
+    /// Another model for this run
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// Another provider for this run
+    #[arg(long)]
+    pub provider: Option<String>,
+    /// Only these toolsets (all: every one)
+    #[arg(short, long, value_name = "A,B", value_delimiter = ',')]
+    pub toolsets: Vec<String>,
+    /// Go on with this conversation
+    #[arg(short, long, value_name = "ID|TITLE")]
+    pub resume: Option<String>,
+    /// Go on with the latest conversation, or the one with this title
+    #[arg(short, long = "continue", value_name = "TITLE", num_args = 0..=1, default_missing_value = "")]
+    pub continue_: Option<String>,
+    /// How many replies with tool calls a turn may have
+    #[arg(long, value_name = "N")]
+    pub max_turns: Option<u32>,
+    /// Run commands without asking; what is never allowed stays forbidden
+    #[arg(long)]
+    pub yolo: bool,
+}
+
+impl Talk {
+    /// What was said before and after `chat`, together.
+    pub fn with(&self, more: &Self) -> Self {
+        Self {
+            model: more.model.clone().or_else(|| self.model.clone()),
+            provider: more.provider.clone().or_else(|| self.provider.clone()),
+            toolsets: if more.toolsets.is_empty() {
+                self.toolsets.clone()
+            } else {
+                more.toolsets.clone()
+            },
+            resume: more.resume.clone().or_else(|| self.resume.clone()),
+            continue_: more.continue_.clone().or_else(|| self.continue_.clone()),
+            max_turns: more.max_turns.or(self.max_turns),
+            yolo: self.yolo || more.yolo,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Talk (also what plain `hermes` does)
+    Chat {
+        #[command(flatten)]
+        talk: Talk,
+        /// Ask one question and exit (- reads it from standard input)
+        #[arg(short, long, allow_hyphen_values = true)]
+        query: Option<String>,
+        /// With -q: print the answer only
+        #[arg(short = 'Q', long, requires = "query")]
+        quiet: bool,
+        /// What the conversation is filed under
+        #[arg(long, value_name = "TAG", default_value = "cli")]
+        source: String,
+    },
+    /// Watch a whole conversation: no key, no network, in a directory of its own
+    Demo,
+    /// Which model, which there are, another one
+    #[command(after_help = "Without a subcommand: show.")]
+    Model {
+        #[command(subcommand)]
+        action: Option<Model>,
+    },
+    /// Which toolsets are on
+    Tools {
+        #[command(subcommand)]
+        action: Option<Tools>,
+    },
+    /// How many bytes every request begins with
+    PromptSize {
+        #[command(flatten)]
+        json: Json,
+    },
     /// Show and change settings
     #[command(after_help = "Without a subcommand: show.")]
     Config {
@@ -78,6 +163,49 @@ pub enum Command {
     Version {
         #[command(flatten)]
         json: Json,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Model {
+    /// The model in use
+    Show {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Providers, and which can be used now
+    List {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Use this model from now on
+    Set {
+        /// A model, or provider:model
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Tools {
+    /// All toolsets with their tools
+    #[command(alias = "ls")]
+    List {
+        #[arg(long, default_value = "cli")]
+        platform: String,
+        #[command(flatten)]
+        json: Json,
+    },
+    Enable {
+        #[arg(required = true)]
+        names: Vec<String>,
+        #[arg(long, default_value = "cli")]
+        platform: String,
+    },
+    Disable {
+        #[arg(required = true)]
+        names: Vec<String>,
+        #[arg(long, default_value = "cli")]
+        platform: String,
     },
 }
 

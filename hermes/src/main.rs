@@ -10,11 +10,12 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory, Parser};
 use hermes_home::{Argv, Env};
 
 use cli::{Cli, Command};
+use cmd::chat::Job;
 use out::Out;
 use wire::App;
 
@@ -28,31 +29,40 @@ fn main() -> ExitCode {
         ));
     }
     let argv = Argv::split(args);
-    match Cli::try_parse_from(&argv.rest) {
+    let commands: Vec<String> = Cli::command()
+        .get_subcommands()
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    match Cli::try_parse_from(cmd::chat::argv::join_names(argv.rest, &commands)) {
         Ok(cli) => finish(run(&cli, argv.profile.as_deref())),
         Err(error) => usage(&error),
     }
 }
 
 fn run(cli: &Cli, profile: Option<&str>) -> anyhow::Result<()> {
-    let Some(command) = &cli.command else {
-        use clap::CommandFactory;
-        let mut out = Out::stdout(&Env::from_process());
-        write!(out, "{}", Cli::command().render_help())?;
-        return Ok(out.flush()?);
-    };
-    // These two say nothing about a home, so they don't need one.
-    match command {
-        Command::Version { json } => {
+    // These say nothing about the owner's home, so they don't need it.
+    match &cli.command {
+        Some(Command::Version { json }) => {
             return cmd::version::print(&mut Out::stdout(&Env::from_process()), (*json).into());
         }
-        Command::Completion { shell } => {
+        Some(Command::Completion { shell }) => {
             return cmd::completion::print(&mut Out::stdout(&Env::from_process()), *shell);
         }
+        Some(Command::Demo) => return cmd::demo::run(Env::from_process()),
         _ => {}
     }
-    let mut app = App::start(cli.profile.as_deref().or(profile))?;
-    let result = cmd::run(&mut app, command);
+    let mut app = App::start(Env::from_process(), cli.profile.as_deref().or(profile))?;
+    let result = match (&cli.oneshot, &cli.command) {
+        (Some(prompt), _) => {
+            let job = Job::Oneshot {
+                prompt,
+                usage_file: cli.usage_file.as_deref(),
+            };
+            cmd::chat::run(&mut app, &cli.talk, "cli", &job)
+        }
+        (None, Some(command)) => cmd::run(&mut app, &cli.talk, command),
+        (None, None) => cmd::chat::run(&mut app, &cli.talk, "cli", &Job::Lines),
+    };
     app.out.flush()?;
     result
 }
@@ -62,8 +72,8 @@ fn finish(result: anyhow::Result<()>) -> ExitCode {
     let Err(error) = result else {
         return ExitCode::SUCCESS;
     };
-    if let Some(cmd::Failed) = error.downcast_ref() {
-        return ExitCode::FAILURE; // the command has said why
+    if let Some(cmd::Failed(code)) = error.downcast_ref() {
+        return ExitCode::from(*code); // the command has said why
     }
     let io_kind = error
         .chain()

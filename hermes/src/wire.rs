@@ -18,6 +18,8 @@ pub struct App {
     pub home: Home,
     pub env: Env,
     pub settings: Settings,
+    /// Frozen at start: nothing that runs later can turn it off.
+    pub redactor: Redactor,
     pub out: Out,
     /// Started by the first command that needs it; most don't.
     runtime: OnceCell<Runtime>,
@@ -25,8 +27,7 @@ pub struct App {
 
 impl App {
     /// Finds the home, makes it if need be, and reads what is set. What is odd but not fatal is said on stderr.
-    pub fn start(profile: Option<&str>) -> Result<Self> {
-        let mut env = Env::from_process();
+    pub fn start(mut env: Env, profile: Option<&str>) -> Result<Self> {
         let home = Resolved::from(profile, &env)?.home(&env);
         let mut warnings = Vec::new();
         if let Err(error) = home.ensure() {
@@ -36,7 +37,8 @@ impl App {
         warnings.extend(dotenv::overlay(&home, &mut env));
         let settings = Settings::load(&home, &env);
         warnings.extend(settings.warnings().iter().cloned());
-        log::init(&log_settings(&home, &env, &settings))?;
+        let redactor = redactor(&env, &settings);
+        log::init(&log_settings(&home, &settings, redactor))?;
         for warning in &warnings {
             say(warning);
             tracing::warn!("{warning}");
@@ -46,9 +48,15 @@ impl App {
             home,
             env,
             settings,
+            redactor,
             out,
             runtime: OnceCell::new(),
         })
+    }
+
+    /// Opens the conversations; the file is made if there is none.
+    pub async fn store(&self) -> Result<Store> {
+        Ok(Store::open(self.home.state_db(), self.store_options()).await?)
     }
 
     /// Opens the conversations if there are any.
@@ -84,16 +92,29 @@ impl App {
     }
 }
 
+impl Drop for App {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Not waited for: a read of the terminal would end only with the next key.
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// One line on stderr that is not an error.
 pub fn say(text: &str) {
     let _ = writeln!(io::stderr(), "hermes: {text}"); // a closed stderr has no reader to miss it
 }
 
-fn log_settings(home: &Home, env: &Env, settings: &Settings) -> log::Settings {
-    let redact = match env.filled("HERMES_REDACT_SECRETS") {
+fn redactor(env: &Env, settings: &Settings) -> Redactor {
+    let on = match env.filled("HERMES_REDACT_SECRETS") {
         Some(_) => env.is_on("HERMES_REDACT_SECRETS"),
         None => settings.is_on("security.redact_secrets"),
     };
+    Redactor::new(if on { Switch::On } else { Switch::Off })
+}
+
+fn log_settings(home: &Home, settings: &Settings, redactor: Redactor) -> log::Settings {
     let megabytes = settings.number("logging.max_size_mb").clamp(1.0, 1024.0);
     let backups = settings.number("logging.backup_count").clamp(0.0, 100.0);
     log::Settings {
@@ -107,7 +128,7 @@ fn log_settings(home: &Home, env: &Env, settings: &Settings) -> log::Settings {
         } else {
             log::Access::Owner
         },
-        redactor: Redactor::new(if redact { Switch::On } else { Switch::Off }),
+        redactor,
         ..log::Settings::new(home.logs_dir())
     }
 }

@@ -130,7 +130,7 @@ pub fn import(app: &mut App, source: &str, force: bool) -> Result<()> {
     if restored.failed.is_empty() {
         Ok(())
     } else {
-        Err(super::Failed.into())
+        Err(super::Failed(1).into())
     }
 }
 

@@ -422,7 +422,7 @@ fn migrate(app: &mut App) -> Result<()> {
     match after.broken() {
         Some(broken) => {
             say(broken);
-            Err(Failed.into())
+            Err(Failed(1).into())
         }
         None => Ok(()),
     }

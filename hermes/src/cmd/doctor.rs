@@ -40,7 +40,11 @@ pub fn run(app: &mut App, fix: bool, format: Format) -> Result<()> {
         Format::Json => app.out.json(&as_json(&sections, &repaired))?,
         Format::Text => print(app, &sections, &repaired)?,
     }
-    if failed { Err(Failed.into()) } else { Ok(()) }
+    if failed {
+        Err(Failed(1).into())
+    } else {
+        Ok(())
+    }
 }
 
 type Sections = Vec<(&'static str, Vec<Finding>)>;

@@ -1,13 +1,17 @@
 //! One module for each command: what was asked for, and how the answer looks.
 
 mod backup;
+pub mod chat;
 pub mod completion;
 mod config;
+pub mod demo;
 mod doctor;
 mod logs;
+mod model;
 mod profile;
 mod sessions;
 mod status;
+mod tools;
 pub mod version;
 
 use std::fmt;
@@ -15,12 +19,12 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 
-use crate::cli::Command;
+use crate::cli::{Command, Talk};
 use crate::wire::App;
 
 /// The command has printed what is wrong; only the exit code is left.
 #[derive(Debug)]
-pub struct Failed;
+pub struct Failed(pub u8);
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -30,8 +34,11 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-pub fn run(app: &mut App, command: &Command) -> Result<()> {
+pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
     match command {
+        Command::Model { action } => model::run(app, action.as_ref()),
+        Command::Tools { action } => tools::run(app, action.as_ref()),
+        Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
         Command::Config { action } => config::run(app, action.as_ref()),
         Command::Sessions { action } => sessions::run(app, action),
         Command::Profile { action } => profile::run(app, action),
@@ -40,7 +47,23 @@ pub fn run(app: &mut App, command: &Command) -> Result<()> {
         Command::Logs(logs) => logs::run(app, logs),
         Command::Backup(backup) => backup::run(app, backup),
         Command::Import { source, force } => backup::import(app, source, *force),
+        Command::Chat {
+            talk,
+            query,
+            quiet,
+            source,
+        } => {
+            let job = match query {
+                Some(prompt) => chat::Job::Query {
+                    prompt,
+                    quiet: *quiet,
+                },
+                None => chat::Job::Lines,
+            };
+            chat::run(app, &before.with(talk), source, &job)
+        }
         Command::Completion { shell } => completion::print(&mut app.out, *shell),
+        Command::Demo => demo::run(app.env.clone()),
         Command::Version { json } => version::print(&mut app.out, (*json).into()),
     }
 }

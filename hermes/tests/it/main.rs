@@ -8,7 +8,9 @@
 )]
 
 mod backup;
+mod chat;
 mod config;
+mod demo;
 mod doctor;
 mod logs;
 mod profile;

@@ -40,7 +40,6 @@ fn the_version_needs_no_home() {
         &["version", "--json"],
         &["completion", "zsh"],
         &["--help"],
-        &[],
     ] {
         let output = hermes(&home, args);
         assert!(!output.ok().is_empty(), "{args:?}");

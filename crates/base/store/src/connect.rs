@@ -54,7 +54,7 @@ pub(crate) struct Db {
 }
 
 /// Short, because contention is handled by jittered retries: SQLite's own waiting makes convoys.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Opens the file for writing, creating and migrating it if needed.
 pub(crate) fn open_writer(path: &Path, options: &OpenOptions) -> Sql<Connection> {

@@ -81,29 +81,58 @@ impl Store {
     }
 }
 
-/// Candidates come in order from the indexes alone, and only as many are looked at as the list has
-/// rows: neither the messages nor the long system prompts of the others are read.
+/// A list is short and wants what is recent, so a few hundred candidates are looked at first, and
+/// all only if those were not enough.
 fn list(db: &Db, query: &ListQuery) -> Sql<Vec<Listed>> {
-    let mut rows = Vec::new();
-    let mut skipped = 0;
-    let mut seen = HashSet::new();
-    for id in candidates(db, query.order)? {
-        if rows.len() == query.limit {
-            break;
-        }
-        let Some(link) = representative(db, query, &id)? else {
-            continue;
-        };
-        if !query.accepts(&link) || !seen.insert(link.id.clone()) {
-            continue;
-        }
-        if skipped < query.offset {
-            skipped += 1;
-        } else if let Some(row) = listed(db, query, &link)? {
-            rows.push(row);
+    let mut page = Page::new(query);
+    page.fill(db, recent(db, query.order)?)?;
+    if !page.is_full() {
+        page.fill(db, all(db, query.order)?)?;
+    }
+    Ok(page.rows)
+}
+
+struct Page<'a> {
+    query: &'a ListQuery,
+    rows: Vec<Listed>,
+    skipped: usize,
+    /// Conversations that have had their turn.
+    seen: HashSet<String>,
+}
+
+impl<'a> Page<'a> {
+    fn new(query: &'a ListQuery) -> Self {
+        Self {
+            query,
+            rows: Vec::new(),
+            skipped: 0,
+            seen: HashSet::new(),
         }
     }
-    Ok(rows)
+
+    fn is_full(&self) -> bool {
+        self.rows.len() == self.query.limit
+    }
+
+    fn fill(&mut self, db: &Db, candidates: Vec<String>) -> Sql<()> {
+        for id in candidates {
+            if self.is_full() {
+                break;
+            }
+            let Some(link) = representative(db, self.query, &id)? else {
+                continue;
+            };
+            if !self.query.accepts(&link) || !self.seen.insert(link.id.clone()) {
+                continue;
+            }
+            if self.skipped < self.query.offset {
+                self.skipped += 1;
+            } else {
+                self.rows.extend(listed(db, self.query, &link)?);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl ListQuery {
@@ -118,31 +147,88 @@ impl ListQuery {
     }
 }
 
-/// Session ids, the first to be listed first.
-fn candidates(db: &Db, order: Order) -> Sql<Vec<String>> {
+const RECENT_SESSIONS: usize = 200;
+/// Enough for `--continue`, which wants one session; a long one may have written them all.
+const RECENT_MESSAGES: usize = 300;
+
+/// The first of [`all`], without looking at the others.
+fn recent(db: &Db, order: Order) -> Sql<Vec<String>> {
+    match order {
+        Order::Start => ids(
+            db,
+            &format!(
+                "SELECT id FROM sessions ORDER BY started_at DESC, id DESC LIMIT {RECENT_SESSIONS}"
+            ),
+        ),
+        Order::Activity => recently_active(db),
+    }
+}
+
+/// Whoever has one of the newest messages was active after whoever has none, except for sessions
+/// that began since and have not said anything yet.
+fn recently_active(db: &Db) -> Sql<Vec<String>> {
+    // Left alone, SQLite would rather sort the whole index on sessions than walk a few wide rows.
+    let newest = format!(
+        "SELECT id, session_id FROM messages NOT INDEXED ORDER BY id DESC LIMIT {RECENT_MESSAGES}"
+    );
+    let ids = ids(
+        db,
+        &format!(
+            "WITH newest AS MATERIALIZED ({newest})
+             SELECT session_id FROM newest
+             UNION
+             SELECT id FROM sessions WHERE started_at >=
+                 (SELECT timestamp FROM messages WHERE id = (SELECT MIN(id) FROM newest))"
+        ),
+    )?;
+    let mut found = Vec::new();
+    for id in ids {
+        let Some(link) = chain::link(db, &id)? else {
+            continue;
+        };
+        let active = chain::last_active(db, &id)?.unwrap_or(link.started_at);
+        found.push((active, link.started_at, id));
+    }
+    Ok(latest_first(found))
+}
+
+/// All session ids, the first to be listed first. Each query is answered by an index alone: the
+/// rows themselves hold long prompts.
+fn all(db: &Db, order: Order) -> Sql<Vec<String>> {
     let mut stmt = db
         .conn
         .prepare_cached("SELECT rowid, started_at FROM sessions")?;
     let started: HashMap<i64, f64> = stmt
         .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let mut stmt = db.conn.prepare_cached("SELECT rowid, id FROM sessions")?;
-    let mut found: Vec<(f64, f64, String)> = stmt
-        .query_map([], |row| {
-            let start = started.get(&row.get(0)?).copied().unwrap_or_default();
-            Ok((start, start, row.get(1)?))
-        })?
-        .collect::<rusqlite::Result<_>>()?;
-    if order == Order::Activity {
-        for (key, _, id) in &mut found {
-            *key = chain::last_active(db, id)?.unwrap_or(*key);
-        }
-    }
-    found.sort_by(|a, b| {
-        let key = b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1));
-        key.then_with(|| b.2.cmp(&a.2))
+    let active = match order {
+        Order::Start => "NULL",
+        Order::Activity => "(SELECT MAX(timestamp) FROM messages WHERE session_id = s.id)",
+    };
+    let mut stmt = db
+        .conn
+        .prepare_cached(&format!("SELECT rowid, id, {active} FROM sessions AS s"))?;
+    let rows = stmt.query_map([], |row| {
+        let start = started.get(&row.get(0)?).copied().unwrap_or_default();
+        let active: Option<f64> = row.get(2)?;
+        Ok((active.unwrap_or(start), start, row.get(1)?))
+    })?;
+    Ok(latest_first(rows.collect::<rusqlite::Result<_>>()?))
+}
+
+/// Ids by the two times before them.
+fn latest_first(mut rows: Vec<(f64, f64, String)>) -> Vec<String> {
+    rows.sort_by(|a, b| {
+        let times = b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1));
+        times.then_with(|| b.2.cmp(&a.2))
     });
-    Ok(found.into_iter().map(|(_, _, id)| id).collect())
+    rows.into_iter().map(|(_, _, id)| id).collect()
+}
+
+fn ids(db: &Db, sql: &str) -> Sql<Vec<String>> {
+    let mut stmt = db.conn.prepare_cached(sql)?;
+    let rows = stmt.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The session that stands for `id` in the list, if any.

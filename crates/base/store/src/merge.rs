@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use tracing::debug;
 
-use crate::{error::Sql, schema::SEARCH_TABLES, writer::in_transaction};
+use crate::{connect::BUSY_TIMEOUT, error::Sql, schema::SEARCH_TABLES};
 
 /// Merging after every write would double the time of the next one; this way most are not touched.
 const EVERY: u32 = 8;
@@ -32,16 +32,25 @@ impl Merging {
         if !self.writes.is_multiple_of(EVERY) {
             return;
         }
-        let tuned = self.tuned;
-        match in_transaction(conn, || {
-            if !tuned {
-                tune(conn)?;
-            }
-            merge(conn)
-        }) {
+        match self.merge_unless_busy(conn) {
             Ok(()) => self.tuned = true,
             Err(fault) => debug!("merging the search index: {fault}"),
         }
+    }
+
+    /// The next append must not wait because this waits for somebody else.
+    fn merge_unless_busy(&self, conn: &Connection) -> Sql<()> {
+        conn.busy_timeout(Duration::ZERO)?;
+        let begun = conn.execute_batch("BEGIN IMMEDIATE");
+        conn.busy_timeout(BUSY_TIMEOUT)?;
+        begun?;
+        let done = match self.tuned {
+            true => merge(conn),
+            false => tune(conn).and_then(|()| merge(conn)),
+        };
+        // Whatever was merged so far is worth keeping.
+        conn.execute_batch("COMMIT")?;
+        done
     }
 }
 

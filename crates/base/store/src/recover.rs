@@ -30,10 +30,11 @@ pub fn recover(path: &Path) -> Result<Recovery> {
     let _lock = lock(path)?;
     let fresh = with_suffix(path, ".recovering");
     // Left over from an attempt that was interrupted; it held nothing but a part of the old file.
-    for suffix in ["", "-wal", "-shm", "-journal"] {
-        let _ = std::fs::remove_file(sidecar(&fresh, suffix));
-    }
-    let mut recovery = salvage(path, &fresh).map_err(|fault| fault.at(path))?;
+    discard(&fresh);
+    let mut recovery = salvage(path, &fresh).map_err(|fault| {
+        discard(&fresh);
+        fault.at(path)
+    })?;
     let quarantined = quarantine_name(path);
     for suffix in ["", "-wal", "-shm"] {
         let (from, to) = (sidecar(path, suffix), sidecar(&quarantined, suffix));
@@ -53,6 +54,13 @@ pub fn recover(path: &Path) -> Result<Recovery> {
     );
     recovery.quarantined = quarantined;
     Ok(recovery)
+}
+
+/// Removes an unfinished copy; that there is none is the usual case.
+fn discard(fresh: &Path) {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let _ = std::fs::remove_file(sidecar(fresh, suffix));
+    }
 }
 
 fn salvage(path: &Path, fresh: &Path) -> Sql<Recovery> {
@@ -200,18 +208,16 @@ impl<'a> TableCopy<'a> {
 
     fn run(&mut self) -> Sql<()> {
         let mut after = i64::MIN;
-        while let Stop::Broken(last) = self.copy("> ?1 AND rowid < ?2", "ASC", after, i64::MAX)? {
+        while let Stop::Broken(last) = self.copy("ASC", after, i64::MAX)? {
             self.gaps += 1;
             let Some(next) = self.next_readable(last) else {
                 break;
             };
             // The search for it jumps, so the rows just before it come backwards.
-            self.copy("> ?1 AND rowid < ?2", "DESC", last, next)?;
-            after = match self.copy("> ?1 AND rowid < ?2", "ASC", next - 1, next + 1)? {
-                Stop::End => next,
-                // Its place in the tree is fine, its own text is not.
-                Stop::Broken(_) => next,
-            };
+            self.copy("DESC", last, next)?;
+            // Its place in the tree is fine; if its own text is not, it is passed over.
+            self.copy("ASC", next - 1, next + 1)?;
+            after = next;
         }
         Ok(())
     }
@@ -235,9 +241,10 @@ impl<'a> TableCopy<'a> {
         }
     }
 
-    fn copy(&mut self, range: &str, direction: &str, from: i64, to: i64) -> Sql<Stop> {
+    /// Copies the rows between `from` and `to`, both excluded, until one cannot be read.
+    fn copy(&mut self, direction: &str, from: i64, to: i64) -> Sql<Stop> {
         let sql = format!(
-            "SELECT rowid, {} FROM {} WHERE rowid {range} ORDER BY rowid {direction}",
+            "SELECT rowid, {} FROM {} WHERE rowid > ?1 AND rowid < ?2 ORDER BY rowid {direction}",
             self.columns, self.name
         );
         let mut last = from;

@@ -1,33 +1,31 @@
 //! Putting a copy back in place of the live file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, backup::Backup, backup::StepResult};
-use tracing::warn;
 
 use crate::{
     backup::copy_database,
     connect::Access,
-    error::{Error, ErrorKind, Fault, Result, Sql},
-    repair::{lock, quarantine_name, sidecar},
+    error::{ErrorKind, Fault, Result, Sql},
+    recover::recover,
     retry::retry_busy,
 };
 
 /// Replaces what is in `dest` by what is in `source`. Blocks.
 ///
 /// It goes through SQLite: whoever has `dest` open sees the old content or the new, and the log beside it
-/// stays in step. A `dest` that is no database any more is moved aside under a dated name first.
+/// stays in step. A damaged `dest` is first set aside under a dated name, as [`recover`] does.
 pub fn restore_database(source: &Path, dest: &Path) -> Result<()> {
     if !dest.exists() {
         return copy_database(source, dest);
     }
-    let _lock = lock(dest)?;
-    match overwrite(source, dest).map_err(|fault| fault.at(dest)) {
+    let overwritten = overwrite(source, dest).map_err(|fault| fault.at(dest));
+    match overwritten {
         Err(error) if error.kind() == ErrorKind::Corrupt => {
-            let aside = move_aside(dest)?;
-            warn!("{error}; moved to {}", aside.display());
-            copy_database(source, dest)
+            recover(dest)?;
+            overwrite(source, dest).map_err(|fault| fault.at(dest))
         }
         other => other,
     }
@@ -47,18 +45,4 @@ fn overwrite(source: &Path, dest: &Path) -> Sql<()> {
             None,
         ))),
     })
-}
-
-fn move_aside(path: &Path) -> Result<PathBuf> {
-    let aside = quarantine_name(path);
-    for suffix in ["", "-wal", "-shm"] {
-        let from = sidecar(path, suffix);
-        match std::fs::rename(&from, sidecar(&aside, suffix)) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Error::io(&from, &error));
-            }
-            _ => {}
-        }
-    }
-    Ok(aside)
 }

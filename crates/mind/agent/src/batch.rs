@@ -40,43 +40,63 @@ pub async fn run(pipeline: &Arc<Pipeline>, calls: &[Call]) -> Vec<ToolOutput> {
     outputs
 }
 
+/// A file a running call is about.
+struct Claim {
+    path: PathBuf,
+    writes: bool,
+}
+
 /// Runs of neighbours that may overlap.
 fn segments<'c>(pipeline: &Pipeline, calls: &'c [Call]) -> Vec<&'c [Call]> {
     let mut segments = Vec::new();
     let mut start = 0;
-    let mut claimed: Vec<PathBuf> = Vec::new();
+    let mut claimed: Vec<Claim> = Vec::new();
     for (index, call) in calls.iter().enumerate() {
-        let (parallel, paths) = pipeline
-            .toolbox
-            .get(&call.name)
-            .map_or((Parallel::Never, Vec::new()), |tool| {
-                (tool.spec().parallel, (tool.spec().paths)(&call.args))
-            });
-        let collides = match parallel {
-            Parallel::Never => true,
-            Parallel::Always => false,
-            Parallel::ByPath => {
-                paths.is_empty()
-                    || paths
-                        .iter()
-                        .any(|path| claimed.iter().any(|other| overlap(path, other)))
-            }
-        };
-        if collides && start < index {
+        let (parallel, claims) = claims(pipeline, call);
+        let clashes = claims
+            .iter()
+            .any(|claim| claimed.iter().any(|other| disturb(claim, other)));
+        let alone =
+            parallel == Parallel::Never || parallel == Parallel::ByPath && claims.is_empty();
+        if (clashes || alone) && start < index {
             segments.push(&calls[start..index]);
             start = index;
             claimed.clear();
         }
-        if parallel == Parallel::Never {
+        if alone {
             segments.push(&calls[index..=index]);
             start = index + 1;
         } else {
-            claimed.extend(paths);
+            claimed.extend(claims);
         }
     }
     segments.push(&calls[start..]);
     segments.retain(|segment| !segment.is_empty());
     segments
+}
+
+/// How a call may run, and the files it is about. One that may always run beside others only reads.
+fn claims(pipeline: &Pipeline, call: &Call) -> (Parallel, Vec<Claim>) {
+    let Some(tool) = pipeline.toolbox.get(&call.name) else {
+        return (Parallel::Never, Vec::new());
+    };
+    let spec = tool.spec();
+    let cwd = pipeline.workspace.cwd();
+    let writes = spec.parallel == Parallel::ByPath;
+    let paths = (spec.paths)(&call.args).into_iter();
+    (
+        spec.parallel,
+        paths
+            .map(|path| Claim {
+                path: cwd.join(path),
+                writes,
+            })
+            .collect(),
+    )
+}
+
+fn disturb(a: &Claim, b: &Claim) -> bool {
+    (a.writes || b.writes) && overlap(&a.path, &b.path)
 }
 
 fn overlap(a: &Path, b: &Path) -> bool {

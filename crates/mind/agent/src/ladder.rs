@@ -12,8 +12,8 @@ use crate::toolbox::Toolbox;
 /// What happens after a reply.
 #[derive(Debug)]
 pub enum Next {
-    /// The turn is over with this text.
-    Answer(String),
+    /// The turn is over: the message to keep, and the whole answer.
+    Answer { message: Message, text: String },
     /// These calls run; the message that asked for them goes first.
     Run { message: Message, calls: Vec<Call> },
     /// These messages are part of the conversation now; ask again.
@@ -74,8 +74,13 @@ impl Climb {
         }
         match reply.finish {
             Finish::Length => self.cut_text(reply.message, &text),
-            _ => Next::Answer(format!("{}{text}", std::mem::take(&mut self.parts))),
+            _ => self.answer(reply.message, &text),
         }
+    }
+
+    fn answer(&mut self, message: Message, last: &str) -> Next {
+        let text = std::mem::take(&mut self.parts) + last;
+        Next::Answer { message, text }
     }
 
     /// A batch of tools ran: whatever was counted about the road there is history.
@@ -220,7 +225,7 @@ impl Climb {
         self.parts.push_str(text);
         self.continuations += 1;
         if self.continuations > MAX_CONTINUATIONS {
-            return Next::Answer(std::mem::take(&mut self.parts));
+            return self.answer(message, "");
         }
         Next::Append(vec![message, Message::user(CONTINUE)])
     }
@@ -232,12 +237,22 @@ impl Climb {
             .then(|| MAX_OUTPUT.min(max_output.unwrap_or(DEFAULT_OUTPUT) * factor))
     }
 
-    fn empty(&mut self, reply: ModelReply, history: &[Message]) -> Next {
-        if !self.parts.is_empty() {
-            return Next::Answer(std::mem::take(&mut self.parts));
+    /// What is already an answer, should nothing more come.
+    fn said_before(&mut self) -> Option<String> {
+        let parts = std::mem::take(&mut self.parts);
+        if parts.is_empty() {
+            self.aside.take()
+        } else {
+            Some(parts)
         }
-        if let Some(aside) = self.aside.take() {
-            return Next::Answer(aside);
+    }
+
+    fn empty(&mut self, reply: ModelReply, history: &[Message]) -> Next {
+        if let Some(said) = self.said_before() {
+            return Next::Answer {
+                message: Message::assistant(&said),
+                text: said,
+            };
         }
         let thought = has_reasoning(&reply.message);
         if reply.finish == Finish::Length && thought {

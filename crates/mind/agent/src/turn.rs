@@ -140,7 +140,10 @@ impl Turn {
             };
             conversation.count(&reply.usage, &reply.cost).await;
             match climb.next(reply, conversation.messages(), &self.toolbox) {
-                Next::Answer(text) => return self.answer(conversation, &pipeline, text, end).await,
+                Next::Answer { message, text } => {
+                    conversation.push(message).await;
+                    return self.answer(&pipeline, text, end);
+                }
                 Next::Run { message, calls } => {
                     budget -= u32::from(!self.refundable(&calls));
                     conversation.push(message).await;
@@ -260,13 +263,7 @@ impl Turn {
         })
     }
 
-    async fn answer(
-        &self,
-        conversation: &mut Conversation,
-        pipeline: &Pipeline,
-        text: String,
-        end: &mut TurnEnd,
-    ) {
+    fn answer(&self, pipeline: &Pipeline, text: String, end: &mut TurnEnd) {
         let footer = pipeline
             .footer()
             .filter(|_| self.limits.verify_files)
@@ -274,7 +271,6 @@ impl Turn {
         if !footer.is_empty() {
             self.events.send(AgentEvent::Text(footer.clone()));
         }
-        conversation.push(Message::assistant(text.clone())).await;
         end.text = text + &footer;
         end.reason = "text_response(finish_reason=stop)".to_owned();
     }

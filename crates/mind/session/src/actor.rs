@@ -12,7 +12,7 @@ use hermes_types::{
     Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd, Workspace,
 };
 use jiff::Zoned;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::ask::{Asking, SessionAsker};
 use crate::command::Then;
@@ -84,7 +84,8 @@ pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn ModelClient>, ModelError> +
 /// A handle to a live session. Dropping it closes the session.
 #[derive(Debug)]
 pub struct Session {
-    id: SessionId,
+    /// Changes when the person goes on with another conversation.
+    id: watch::Receiver<SessionId>,
     inbox: mpsc::Sender<Input>,
 }
 
@@ -95,11 +96,13 @@ impl Session {
         let events = source.events();
         let (inbox, incoming) = mpsc::channel(INBOX);
         let (id, conversation) = begin(&opening).await?;
+        let (current, seen) = watch::channel(id.clone());
         let live = Live {
+            current,
             asker: Arc::new(SessionAsker::new(opening.asking, events.clone())),
             hints: Arc::new(Mutex::new(Hints::new(opening.workspace.cwd()))),
             scope: Scope::new(id.clone()),
-            id: id.clone(),
+            id,
             waiting: VecDeque::new(),
             steer: Steer::default(),
             conversation,
@@ -110,11 +113,11 @@ impl Session {
             wanted_title: None,
             _source: source,
         };
-        Ok((Self { id, inbox }, live, feed))
+        Ok((Self { id: seen, inbox }, live, feed))
     }
 
-    pub fn id(&self) -> &SessionId {
-        &self.id
+    pub fn id(&self) -> SessionId {
+        self.id.borrow().clone()
     }
 
     /// Waits for room in the inbox; a session that is over takes nothing in.
@@ -167,6 +170,8 @@ fn new_id() -> SessionId {
 /// The running side of a session.
 pub struct Live {
     pub(crate) id: SessionId,
+    /// Tells the handle when it changes.
+    pub(crate) current: watch::Sender<SessionId>,
     pub(crate) opening: Opening,
     pub(crate) conversation: Conversation,
     pub(crate) events: Events,

@@ -122,6 +122,8 @@ impl Live {
     pub(crate) async fn open(&mut self, which: Which) -> hermes_store::Result<()> {
         self.opening.which = which;
         let (id, conversation) = begin(&self.opening).await?;
+        // A handle that is gone needs no news.
+        let _ = self.current.send(id.clone());
         (self.id, self.conversation) = (id, conversation);
         Ok(())
     }

@@ -9,10 +9,19 @@ use super::{
 };
 use crate::{codec, connect::Db, error::Sql};
 
-/// Where candidates came from, which decides how their snippets are made.
-pub(super) enum Source {
-    Index(&'static str, String),
-    Text { terms: Vec<String> },
+/// Messages that match, newest first, and how to show them.
+pub(super) struct Found {
+    pub candidates: Vec<Candidate>,
+    pub snippets: Snippets,
+    /// Matches of a letter or two are all alike: the newest are as good as any.
+    pub worth_ranking: bool,
+}
+
+pub(super) enum Snippets {
+    /// Let the index of words make them, for this expression.
+    Words(String),
+    /// Cut them out of the text around these terms: a substring was looked for.
+    Cut(Vec<String>),
 }
 
 const WORDS: &str = "messages_fts";
@@ -24,49 +33,76 @@ const WINDOW: usize = 200;
 /// Beyond this many entries of the trigram index a scan is quicker.
 const MOST_PIECES: usize = 600;
 
-pub(super) fn find(db: &Db, query: &SearchQuery, parsed: &Query) -> Sql<(Source, Vec<Candidate>)> {
+pub(super) fn find(db: &Db, query: &SearchQuery, parsed: &Query) -> Sql<Found> {
     let route = parsed.route();
     if route == Route::Words && db.shape.has_words {
         let expression = parsed.words();
-        let found = indexed(db, query, WORDS, &expression)?;
-        if !found.is_empty() {
-            return Ok((Source::Index(WORDS, expression), found));
+        let candidates = indexed(db, query, WORDS, &expression, &[])?;
+        if !candidates.is_empty() {
+            return Ok(Found {
+                candidates,
+                snippets: Snippets::Words(expression),
+                worth_ranking: true,
+            });
         }
     }
-    // Also for ordinary words that were not found: between other letters without spaces they are
-    // no words of their own.
-    if route != Route::Short
-        && db.shape.has_trigrams
-        && let Some(expression) = parsed.trigrams()
-    {
-        let found = indexed(db, query, TRIGRAMS, &expression)?;
-        return Ok((Source::Index(TRIGRAMS, expression), found));
-    }
     let terms = parsed.wanted();
-    let found = if route == Route::Words && db.shape.has_words {
-        Vec::new()
-    } else {
-        short(db, query, &terms, &parsed.unwanted())?
+    let candidates = match parsed.trigrams() {
+        // Also for ordinary words that were not found: between other letters without spaces they
+        // are no words of their own.
+        Some(expression) if route != Route::Short && db.shape.has_trigrams => {
+            match parsed.mixed() {
+                Some((pieces, words)) if is_rare(db, &pieces)? => {
+                    indexed(db, query, TRIGRAMS, &pieces, &words)?
+                }
+                _ => indexed(db, query, TRIGRAMS, &expression, &[])?,
+            }
+        }
+        _ if route == Route::Words && db.shape.has_words => Vec::new(),
+        _ => short(db, query, &terms, &parsed.unwanted())?,
     };
-    Ok((Source::Text { terms }, found))
+    Ok(Found {
+        candidates,
+        snippets: Snippets::Cut(terms),
+        worth_ranking: route != Route::Short,
+    })
 }
 
-/// The newest matches in one of the indexes, with their text.
-fn indexed(db: &Db, query: &SearchQuery, table: &str, expression: &str) -> Sql<Vec<Candidate>> {
-    let (filter, mut values) = filter(db, query);
-    values.insert(0, expression.to_owned());
+/// The newest matches in one of the indexes, with their text. Those that lack one of `words`
+/// do not count.
+fn indexed(
+    db: &Db,
+    query: &SearchQuery,
+    table: &str,
+    expression: &str,
+    words: &[String],
+) -> Sql<Vec<Candidate>> {
+    let (filter, values) = filter(db, query);
+    let contain = format!(" AND {CONTAINS}").repeat(words.len());
     // CROSS JOIN keeps the index outermost: it delivers in the wanted order, so the first few
     // hundred matches are all that is ever looked at.
     let mut stmt = db.conn.prepare_cached(&format!(
         "SELECT m.id, {SEARCHED_TEXT} FROM {table} AS f
          CROSS JOIN messages AS m ON m.id = f.rowid
          CROSS JOIN sessions AS s ON s.id = m.session_id
-         WHERE {table} MATCH ?{filter} ORDER BY f.rowid {} LIMIT {}",
+         WHERE {table} MATCH ?{filter}{contain} ORDER BY f.rowid {} LIMIT {}",
         direction(query.order),
         window(query)
     ))?;
+    let values = std::iter::once(expression)
+        .chain(values.iter().map(String::as_str))
+        .chain(words.iter().map(String::as_str));
     let rows = stmt.query_map(params_from_iter(values), candidate)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether so few messages match that all their texts can be read.
+fn is_rare(db: &Db, pieces: &str) -> Sql<bool> {
+    const FEW: i64 = 2000;
+    let mut stmt = db.conn.prepare_cached(&format!(
+        "SELECT COUNT(*) FROM (SELECT 1 FROM {TRIGRAMS} WHERE {TRIGRAMS} MATCH ?1 LIMIT {FEW})"
+    ))?;
+    Ok(stmt.query_row([pieces], |row| row.get::<_, i64>(0))? < FEW)
 }
 
 /// Pieces shorter than the index knows. Every occurrence is the beginning of some three-letter piece
@@ -82,7 +118,7 @@ fn short(
         Some(pieces) if pieces.is_empty() => Vec::new(),
         Some(pieces) => {
             let pieces: Vec<String> = pieces.iter().map(|p| quoted(p)).collect();
-            indexed(db, query, TRIGRAMS, &pieces.join(" OR "))?
+            indexed(db, query, TRIGRAMS, &pieces.join(" OR "), &[])?
         }
         None => scanned(db, query, terms)?,
     };
@@ -123,13 +159,11 @@ fn pieces(db: &Db, terms: &[String]) -> Sql<Option<Vec<String>>> {
 /// Reads messages from the newest on until enough contain one of `terms`.
 fn scanned(db: &Db, query: &SearchQuery, terms: &[String]) -> Sql<Vec<Candidate>> {
     let (filter, values) = filter(db, query);
-    // INSTR and not LIKE, which stops at the NUL that begins structured content.
-    let condition = format!("INSTR(LOWER({SEARCHED_TEXT}), ?) > 0");
     let mut stmt = db.conn.prepare(&format!(
         "SELECT m.id, {SEARCHED_TEXT} FROM messages AS m
          CROSS JOIN sessions AS s ON s.id = m.session_id
          WHERE ({}){filter} ORDER BY m.id {} LIMIT {}",
-        vec![condition; terms.len()].join(" OR "),
+        vec![CONTAINS; terms.len()].join(" OR "),
         direction(query.order),
         query.offset.saturating_add(query.limit),
     ))?;
@@ -137,6 +171,10 @@ fn scanned(db: &Db, query: &SearchQuery, terms: &[String]) -> Sql<Vec<Candidate>
     let rows = stmt.query_map(params_from_iter(values), candidate)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
+
+/// INSTR and not LIKE, which stops at the NUL that begins structured content.
+const CONTAINS: &str = "INSTR(LOWER(COALESCE(m.content, '') || ' ' || COALESCE(m.tool_name, '') \
+     || ' ' || COALESCE(m.tool_calls, '')), ?) > 0";
 
 /// What the indexes hold of a message.
 pub(super) const SEARCHED_TEXT: &str = "COALESCE(m.content, '') || ' ' || COALESCE(m.tool_name, '') \

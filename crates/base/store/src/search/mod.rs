@@ -17,7 +17,7 @@ use crate::{
     connect::Db,
     error::{Result, Sql},
 };
-use find::{Source, find};
+use find::find;
 use query::Query;
 use rank::rank;
 use show::{hit, snippet};
@@ -96,17 +96,15 @@ fn search(db: &Db, query: &SearchQuery) -> Sql<Vec<Hit>> {
         return Ok(Vec::new());
     };
     prefix::expand(db, &mut parsed)?;
-    let (source, found) = find(db, query, &parsed)?;
-    let ids: Vec<i64> = match (&source, query.order) {
-        (Source::Index(..), SearchOrder::Relevance) => rank(&parsed.wanted(), &found),
-        // Matches of a letter or two are all alike: the newest are as good as any.
-        _ => found.iter().map(|c| c.id).collect(),
+    let found = find(db, query, &parsed)?;
+    let ids = if found.worth_ranking && query.order == SearchOrder::Relevance {
+        rank(&parsed.wanted(), &found.candidates)
+    } else {
+        found.candidates.iter().map(|c| c.id).collect()
     };
-    let shown = ids.into_iter().skip(query.offset).take(query.limit);
     let mut hits = Vec::new();
-    for id in shown {
-        let text = found.iter().find(|c| c.id == id).map(|c| c.text.as_str());
-        let snippet = snippet(db, &source, id, text.unwrap_or_default())?;
+    for id in ids.into_iter().skip(query.offset).take(query.limit) {
+        let snippet = snippet(db, &found, id)?;
         hits.extend(hit(db, id, snippet)?);
     }
     Ok(hits)

@@ -16,7 +16,7 @@ use crate::{codec, connect::Db, error::Sql};
 const SAMPLE: usize = 300;
 const COMMON: usize = 6;
 /// The most frequent words stand for the prefix.
-const WORDS: usize = 40;
+const WORDS: usize = 12;
 
 pub(super) fn expand(db: &Db, query: &mut Query) -> Sql<()> {
     let mut open: Vec<_> = query

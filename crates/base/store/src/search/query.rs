@@ -120,6 +120,24 @@ impl Query {
         Some(written(long.map(|t| (t.join, quoted(&t.text)))))
     }
 
+    /// For a query in two scripts, all of whose terms must be there: the part for the index of
+    /// three-letter pieces, and the plain words, in lower case. The pieces of ordinary words are in
+    /// every message, so looking those up is the slow part.
+    pub fn mixed(&self) -> Option<(String, Vec<String>)> {
+        let (cjk, words): (Vec<&Term>, Vec<&Term>) = self
+            .terms
+            .iter()
+            .partition(|term| term.text.contains(is_cjk));
+        let plain = |term: &&Term| term.text.is_ascii() && term.ending == Ending::Closed;
+        let all_needed = self.terms.iter().skip(1).all(|t| t.join == Join::And);
+        if cjk.is_empty() || words.is_empty() || !all_needed || !words.iter().all(plain) {
+            return None;
+        }
+        let pieces = written(cjk.into_iter().map(|t| (t.join, quoted(&t.text))));
+        let words = words.into_iter().map(|t| t.text.to_lowercase());
+        Some((pieces, words.collect()))
+    }
+
     /// What must, or at least may, be there, in lower case.
     pub fn wanted(&self) -> Vec<String> {
         let wanted = |(index, term): &(usize, &Term)| *index == 0 || term.join != Join::Not;
@@ -259,5 +277,30 @@ mod tests {
         check("go 大别山 OR 桂林市", Some(r#""大别山" OR "桂林市""#));
         check("go NOT 大别山", None);
         check("go", None);
+    }
+
+    #[test]
+    fn two_scripts_are_parted() {
+        let check = |text: &str, expected: Option<(&str, &[&str])>| {
+            let found = Query::parse(text).unwrap().mixed();
+            let expected = expected.map(|(pieces, words)| {
+                let words = words.iter().map(|w| (*w).to_owned()).collect();
+                (pieces.to_owned(), words)
+            });
+            assert_eq!(found, expected, "{text}");
+        };
+        check(
+            "Docker 容器化部署 go",
+            Some((r#""容器化部署""#, &["docker", "go"])),
+        );
+        check(
+            "大别山 AND 项目组 x",
+            Some((r#""大别山" AND "项目组""#, &["x"])),
+        );
+        check("docker OR 容器化部署", None);
+        check("docker* 容器化部署", None);
+        check("über 容器化部署", None);
+        check("容器化部署", None);
+        check("docker", None);
     }
 }

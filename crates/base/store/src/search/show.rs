@@ -3,29 +3,35 @@
 use hermes_types::{Role, SessionId};
 use rusqlite::{OptionalExtension, params};
 
-use super::{ContextLine, Hit, find::Source};
+use super::{
+    ContextLine, Hit,
+    find::{Found, Snippets},
+};
 use crate::{codec, connect::Db, error::Sql, time::moment};
 
 const CONTEXT_CHARS: usize = 200;
 const AROUND_CHARS: usize = 40;
 
-/// The matching part of message `id`, whose searched text is `text`.
-pub(super) fn snippet(db: &Db, source: &Source, id: i64, text: &str) -> Sql<String> {
-    let snippet = match source {
-        Source::Text { terms } => cut_around(text, terms),
-        Source::Index(table, expression) => {
-            let mut stmt = db.conn.prepare_cached(&format!(
-                "SELECT snippet({table}, 0, '>>>', '<<<', '...', 40) FROM {table}
-                 WHERE {table} MATCH ?1 AND rowid = ?2"
-            ))?;
-            let found = stmt.query_row(params![expression, id], |row| {
+/// The matching part of message `id`.
+pub(super) fn snippet(db: &Db, found: &Found, id: i64) -> Sql<String> {
+    let snippet = match &found.snippets {
+        Snippets::Cut(terms) => {
+            let candidate = found.candidates.iter().find(|c| c.id == id);
+            candidate.map(|c| cut_around(&c.text, terms))
+        }
+        Snippets::Words(expression) => {
+            let mut stmt = db.conn.prepare_cached(
+                "SELECT snippet(messages_fts, 0, '>>>', '<<<', '...', 40) FROM messages_fts
+                 WHERE messages_fts MATCH ?1 AND rowid = ?2",
+            )?;
+            let text = stmt.query_row(params![expression, id], |row| {
                 Ok(codec::text_of(row.get_ref(0)?))
             });
-            found.optional()?.flatten().unwrap_or_default()
+            text.optional()?.flatten()
         }
     };
-    // Structured content begins with one; it is of no use to anybody who reads.
-    Ok(snippet.replace('\0', ""))
+    // Structured content begins with a NUL; it is of no use to anybody who reads.
+    Ok(snippet.unwrap_or_default().replace('\0', ""))
 }
 
 /// The first of `terms` in `text`, marked, with some text on both sides.

@@ -200,6 +200,43 @@ async fn lists_are_ordered_filtered_and_paged() {
     assert_eq!(store.latest(&["acp"]).await.unwrap(), None);
 }
 
+/// More sessions than are looked at first, and empty ones among them.
+#[tokio::test]
+async fn long_lists_are_complete_and_in_order() {
+    let home = Home::new();
+    let store = home.open().await;
+    home.sql()
+        .execute_batch(
+            "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 449)
+             INSERT INTO sessions (id, source, started_at)
+                 SELECT printf('s%03d', i), iif(i % 9 = 0, 'tool', 'cli'), i FROM n;
+             INSERT INTO messages (session_id, role, content, timestamp)
+                 SELECT id, 'user', 'x', 1000 - started_at FROM sessions
+                 WHERE started_at % 2 = 0 ORDER BY started_at DESC;",
+        )
+        .unwrap();
+    for order in [Order::Start, Order::Activity] {
+        let mut expected: Vec<(i64, i64)> = (0..450)
+            .filter(|i| i % 9 != 0)
+            .map(|i| match order {
+                Order::Activity if i % 2 == 0 => (1000 - i, i),
+                _ => (i, i),
+            })
+            .collect();
+        expected.sort_by(|a, b| b.cmp(a));
+        let expected: Vec<String> = expected.iter().map(|(_, i)| format!("s{i:03}")).collect();
+        let page = |offset, limit| ListQuery {
+            order,
+            offset,
+            limit,
+            ..ListQuery::default()
+        };
+        assert_eq!(ids(&store, page(0, 1000)).await, expected);
+        assert_eq!(ids(&store, page(0, 20)).await, expected[..20]);
+        assert_eq!(ids(&store, page(170, 60)).await, expected[170..230]);
+    }
+}
+
 #[tokio::test]
 async fn previews_are_readable() {
     let home = Home::new();

@@ -204,6 +204,30 @@ async fn messages_survive_the_loss_of_their_sessions() {
 }
 
 #[tokio::test]
+async fn a_newer_file_is_recovered_as_such() {
+    let home = Home::with_fixture("v22.db");
+    let (before, rows) = (
+        home.text("SELECT group_concat(name) FROM pragma_table_info('messages')"),
+        home.number("SELECT COUNT(*) FROM messages"),
+    );
+    let indexes = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'index'";
+    let index_count = home.number(indexes);
+    let recovery = recover(&home.db()).unwrap();
+    assert_eq!(
+        (recovery.messages as i64, recovery.losses),
+        (rows, Vec::new())
+    );
+    assert_eq!(home.number("SELECT version FROM schema_version"), 22);
+    let after = home.text("SELECT group_concat(name) FROM pragma_table_info('messages')");
+    assert_eq!((after, home.number(indexes)), (before, index_count));
+    assert_eq!(
+        home.number("SELECT COUNT(*) FROM messages WHERE active = 0"),
+        4
+    );
+    home.assert_intact();
+}
+
+#[tokio::test]
 async fn half_a_file_is_better_than_none() {
     let home = filled().await;
     let file = File::options().write(true).open(home.db()).unwrap();
@@ -256,6 +280,7 @@ async fn nothing_is_taken_from_under_others() {
     let error = recover(&home.db()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(quarantined(&home).is_empty());
+    assert!(!home.dir().join("state.db.recovering").exists());
     store.close().await;
     let lock = File::create(home.dir().join("state.db.repair.lock")).unwrap();
     lock.lock().unwrap();

@@ -96,6 +96,8 @@ async fn scripts_without_spaces() {
     check("검색", &[12]).await;
     check("容器化部署", &[11]).await;
     check("docker 容器化部署", &[11]).await;
+    check("DOCKER 容器化部署", &[11]).await;
+    check("kubernetes 容器化部署", &[]).await;
     check("没有的", &[]).await;
     check("没", &[]).await;
     // Glued to other letters it is no word of its own, but it is there.

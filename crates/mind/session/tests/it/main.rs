@@ -64,7 +64,7 @@ impl Bench {
     /// Says each prompt after the turn before it has ended, then closes.
     async fn talk(&self, which: Which, prompts: &[&str]) -> (SessionId, Vec<TurnEnd>) {
         let (session, live, feed) = self.open(which, Busy::Queue).await;
-        let id = session.id().clone();
+        let id = session.id();
         let face = async {
             let mut ends = Vec::new();
             for prompt in prompts {
@@ -158,7 +158,7 @@ async fn dropping_the_handle_ends_everything() {
 /// Sends commands and prompts (anything not beginning with a slash) and collects the notices.
 async fn converse(bench: &Bench, lines: &[&str]) -> (SessionId, Vec<String>) {
     let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
-    let id = session.id().clone();
+    let id = session.id();
     let face = async {
         let mut notices = Vec::new();
         for line in lines {

@@ -1,0 +1,229 @@
+//! The tools of a session, built from the settings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hermes_agent::{Todo, Toolbox};
+use hermes_exec::backend::LocalBackend;
+use hermes_exec::files::{
+    Cwd, FileServices, FileState, Limits as FileLimits, PathGuard, Territory, Watch, file_tools,
+};
+use hermes_exec::gate::{Allowlist, Gate, Isolation, Mode, Places, Policy, Surface, Unasked, Yolo};
+use hermes_exec::process::{Farewell, Process, Processes};
+use hermes_exec::terminal::{
+    Passthrough, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
+};
+use hermes_home::config::{Document, Settings};
+use hermes_home::yaml;
+use hermes_session::toolsets::{Selection, names};
+use hermes_session::{Clarify, SessionSearch};
+use hermes_store::Store;
+use hermes_types::Tool;
+use serde_json::{Value, json};
+
+use super::open::Presence;
+use crate::cli::Talk;
+use crate::wire::App;
+
+/// Everything a session can do, and what must be put in order afterwards.
+pub struct Hands {
+    pub toolbox: Toolbox,
+    pub cwd: Cwd,
+    terminal: Arc<TerminalServices>,
+}
+
+impl Hands {
+    pub fn new(
+        app: &App,
+        store: &Store,
+        talk: &Talk,
+        selection: &Selection,
+        presence: Presence,
+    ) -> std::io::Result<Self> {
+        let cwd = Cwd::first_of(
+            [app.settings.text("terminal.cwd")],
+            &std::env::current_dir()?,
+        );
+        let terminal = Arc::new(terminal_services(app));
+        let gate = Arc::new(gate(app, talk, presence));
+        let max_wait = terminal.limits.timeout;
+        let mut tools: Vec<Arc<dyn Tool>> = file_tools(&Arc::new(file_services(app)));
+        tools.push(Arc::new(Terminal::new(
+            terminal.clone(),
+            gate,
+            cwd.clone(),
+            Vec::new(),
+        )));
+        tools.push(Arc::new(Process::new(
+            terminal.processes.clone(),
+            app.redactor,
+            max_wait,
+        )));
+        tools.push(Arc::new(Todo::default()));
+        tools.push(Arc::new(SessionSearch::new(store.clone())));
+        if presence == Presence::Person {
+            tools.push(Arc::new(Clarify::default()));
+        }
+        let toolbox = Toolbox::new(
+            tools
+                .into_iter()
+                .filter(|tool| selection.allows(&tool.spec().name)),
+        );
+        Ok(Self {
+            toolbox,
+            cwd,
+            terminal,
+        })
+    }
+
+    pub fn processes(&self) -> &Processes {
+        &self.terminal.processes
+    }
+
+    /// Ends what the session started.
+    pub async fn put_down(self) {
+        self.terminal.processes.close(Farewell::Kill).await;
+        self.terminal.shell.close().await;
+    }
+}
+
+fn terminal_services(app: &App) -> TerminalServices {
+    let settings = &app.settings;
+    let seconds = |key: &str| Duration::from_secs_f64(settings.number(key).clamp(1.0, 86_400.0));
+    let passthrough = Passthrough {
+        owner: list(settings, "terminal.env_passthrough"),
+        skills: Vec::new(),
+    };
+    let env = child_env(&app.env, &passthrough, app.home.dir());
+    TerminalServices {
+        shell: Shell::new(Arc::new(LocalBackend::new(env)), init_files(app)),
+        processes: Processes::new(app.redactor),
+        limits: TerminalLimits {
+            timeout: seconds("terminal.timeout"),
+            max_output: settings.number("tool_output.max_bytes").max(1.0) as usize,
+            ..TerminalLimits::default()
+        },
+        redactor: app.redactor,
+        user_home: app.env.user_home(),
+    }
+}
+
+/// Files that set up the shell: those the owner names, else the usual ones.
+fn init_files(app: &App) -> Vec<PathBuf> {
+    let home = app.env.user_home();
+    let named = list(&app.settings, "terminal.shell_init_files");
+    if !named.is_empty() {
+        return named
+            .iter()
+            .map(|file| home.join(file.trim_start_matches("~/")))
+            .collect();
+    }
+    if !app.settings.is_on("terminal.auto_source_bashrc") {
+        return Vec::new();
+    }
+    [".profile", ".bash_profile", ".bashrc"]
+        .iter()
+        .map(|file| home.join(file))
+        .filter(|file| file.is_file())
+        .collect()
+}
+
+/// Where nobody can be asked, `-z` runs everything but what is never allowed; the owner can forbid that.
+fn gate(app: &App, talk: &Talk, presence: Presence) -> Gate {
+    let settings = &app.settings;
+    let unasked = match settings.text("approvals.headless_mode") {
+        "deny" => Unasked::Deny,
+        _ if presence == Presence::Unattended => Unasked::Deny,
+        _ => Unasked::Allow,
+    };
+    let policy = Policy {
+        mode: match settings.text("approvals.mode") {
+            "off" => Mode::Off,
+            "smart" => Mode::Smart,
+            _ => Mode::Manual,
+        },
+        surface: if presence == Presence::Person {
+            Surface::Interactive
+        } else {
+            Surface::Headless(unasked)
+        },
+        isolation: Isolation::Host,
+        deny: list(settings, "approvals.deny"),
+        sudo_password: app.env.get("SUDO_PASSWORD").is_some(),
+        timeout: Duration::from_secs_f64(settings.number("approvals.timeout").clamp(1.0, 3_600.0)),
+        places: Places {
+            user_home: app.env.user_home(),
+            hermes_home: app.home.dir().to_owned(),
+            temp_dir: std::env::temp_dir(),
+        },
+    };
+    let home = app.home.clone();
+    let allowlist = Allowlist::new(list(settings, "command_allowlist"), move |keys| {
+        if let Err(error) = remember(&home, keys) {
+            tracing::warn!("the approval was not saved: {error}");
+        }
+    });
+    let gate = Gate::new(policy, allowlist, app.redactor);
+    if talk.yolo || app.env.is_on("HERMES_YOLO_MODE") {
+        gate.set_yolo(Yolo::On);
+    }
+    gate
+}
+
+/// "Always" goes into the settings.
+fn remember(home: &hermes_home::Home, keys: &[String]) -> hermes_home::Result<()> {
+    let path = yaml::Path::parse("command_allowlist")?;
+    Document::edit(home, |document| {
+        let mut known = document.get(&path).map(names).unwrap_or_default();
+        known.extend(
+            keys.iter()
+                .filter(|key| !known.contains(key))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        document.set(&path, &json!(known))
+    })
+}
+
+fn file_services(app: &App) -> FileServices {
+    let number = |key: &str| app.settings.number(key).max(1.0) as usize;
+    let watch = if app.env.is_on("HERMES_DISABLE_FILE_STATE_GUARD") {
+        Watch::Off
+    } else {
+        Watch::On
+    };
+    let path = app
+        .env
+        .get("PATH")
+        .map(|path| ("PATH".to_owned(), path.to_owned()));
+    FileServices {
+        limits: FileLimits {
+            max_lines: number("tool_output.max_lines"),
+            max_line_length: number("tool_output.max_line_length"),
+            max_chars: number("file_read_max_chars"),
+        },
+        redactor: app.redactor,
+        state: Arc::new(FileState::new(watch)),
+        guard: PathGuard::new(Territory {
+            user_home: app.env.user_home(),
+            hermes_home: app.home.dir().to_owned(),
+            hermes_root: app.home.root().to_owned(),
+            safe_roots: app
+                .env
+                .filled("HERMES_WRITE_SAFE_ROOT")
+                .map(split_paths)
+                .unwrap_or_default(),
+        }),
+        user_home: app.env.user_home(),
+        checker_env: path.into_iter().collect(),
+    }
+}
+
+fn split_paths(paths: &str) -> Vec<PathBuf> {
+    std::env::split_paths(paths).collect()
+}
+
+fn list(settings: &Settings, key: &str) -> Vec<String> {
+    names(settings.get(key).unwrap_or(&Value::Null))
+}
