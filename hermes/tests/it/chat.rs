@@ -421,7 +421,8 @@ fn a_stall_is_interrupted_by_a_signal() {
 
 #[test]
 fn a_conversation_line_by_line() {
-    let bench = Bench::new(json!([{"text": "Hello **you**"}, {"text": "second"}]));
+    let title = json!({"when": {"tools": false}, "text": "\"Greetings\"", "repeat": true});
+    let bench = Bench::new(json!([title, {"text": "Hello **you**"}, {"text": "second"}]));
     let wait = Duration::from_secs(10);
     let mut pty = command(&bench.home, &[]).pty(24, 80);
     pty.wait_for("/help for commands", wait);
@@ -492,6 +493,7 @@ fn nothing_dangerous_runs_unasked() {
 #[test]
 fn the_owner_is_asked_and_says_no() {
     let steps = json!([
+        {"when": {"tools": false}, "text": "Cleaning up", "repeat": true},
         {"tool_calls": [{"name": "terminal", "arguments": {"command": "rm -rf sub"}}]},
         {"text": "as you wish"},
     ]);
@@ -612,6 +614,7 @@ fn the_end_of_a_background_job_reaches_the_model() {
     let job =
         json!({"command": "echo job-is-done", "background": true, "notify_on_complete": true});
     let bench = Bench::new(json!([
+        {"when": {"tools": false}, "text": "A job", "repeat": true},
         {"when": {"user": "start"}, "tool_calls": [{"name": "terminal", "arguments": job}]},
         {"text": "started it", "when": {"after_tool": true}},
         {"text": "I heard", "when": {"user": "Background process"}},
@@ -629,4 +632,41 @@ fn the_end_of_a_background_job_reaches_the_model() {
         },
         wait,
     );
+}
+
+// spec: agent-loop §26.21
+#[test]
+fn a_first_exchange_gets_a_title_from_a_side_model() {
+    let wait = Duration::from_secs(15);
+    let talk = |title: Value| {
+        let bench = Bench::new(json!([title, {"text": "an answer", "repeat": true}]));
+        bench
+            .run(&["config", "set", "agent.api_max_retries", "1"])
+            .ok();
+        bench
+    };
+    let bench = talk(json!({"when": {"tools": false}, "text": "**A Fine Title**"}));
+    let mut pty = command(&bench.home, &[]).pty(24, 80);
+    pty.wait_for("/help for commands", wait);
+    pty.send("hello there\r");
+    pty.wait_for("an answer", wait);
+    bench.model.wait_for_calls(2, wait);
+    pty.wait_until(
+        |_| {
+            bench
+                .run(&["sessions", "list"])
+                .ok()
+                .contains("A Fine Title")
+        },
+        wait,
+    );
+
+    let failing = talk(
+        json!({"when": {"tools": false}, "status": 500, "body": {"error": {"message": "oops"}}, "repeat": true}),
+    );
+    let mut pty = command(&failing.home, &[]).pty(24, 80);
+    pty.wait_for("/help for commands", wait);
+    pty.send("hello there\r");
+    let screen = pty.wait_for("no title for this conversation", wait);
+    assert!(screen.contains("an answer"), "{screen}");
 }

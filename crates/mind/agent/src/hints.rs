@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use hermes_types::{Args, ToolSpec, Workspace};
+use hermes_types::{Args, Workspace};
 use serde_json::Value;
 
 use crate::scan::screened;
@@ -38,13 +38,12 @@ impl Hints {
     /// What to append to a result: each directory's rules once per session.
     pub async fn discover(
         hints: &Mutex<Self>,
-        spec: &ToolSpec,
         args: &Args,
         workspace: &dyn Workspace,
     ) -> Option<String> {
         let cwd = workspace.cwd();
         let mut found = String::new();
-        for dir in mentioned(spec, args, &cwd) {
+        for dir in mentioned(args, &cwd) {
             let fresh = hints
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -98,15 +97,15 @@ async fn rules_in(dir: &Path, workspace: &dyn Workspace) -> Option<(&'static str
 }
 
 /// Directories a call is about.
-fn mentioned(spec: &ToolSpec, args: &Args, cwd: &Path) -> Vec<PathBuf> {
+fn mentioned(args: &Args, cwd: &Path) -> Vec<PathBuf> {
     let text = |key: &str| args.get(key).and_then(Value::as_str);
     let mut dirs: Vec<PathBuf> = Vec::new();
     for path in ["path", "file_path"].iter().filter_map(|key| text(key)) {
         dirs.extend(cwd.join(path).parent().map(Path::to_path_buf));
     }
     dirs.extend(text("workdir").map(|dir| cwd.join(dir)));
-    if spec.name == "terminal" {
-        let words = text("command").unwrap_or_default().split_whitespace();
+    if let Some(command) = text("command") {
+        let words = command.split_whitespace();
         let paths = words
             .filter(|word| word.contains('/') && !word.contains("://") && !word.starts_with('-'));
         dirs.extend(paths.filter_map(|path| {

@@ -104,7 +104,7 @@ impl Pipeline {
         {
             output.text = spill(&output.text, id, self.workspace.as_ref()).await;
         }
-        let hints = Hints::discover(&self.hints, spec, &args, self.workspace.as_ref()).await;
+        let hints = Hints::discover(&self.hints, &args, self.workspace.as_ref()).await;
         output.text.extend([hints, warning].into_iter().flatten());
         output
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use hermes_types::{Args, Outcome, ToolOutput, ToolSpec};
+use hermes_types::{Args, Outcome, Parallel, ToolOutput, ToolSpec};
 
 /// At most this much of an error is kept, and this many files are named.
 const ERROR_CHARS: usize = 180;
@@ -16,7 +16,8 @@ pub struct Verifier {
 
 impl Verifier {
     pub fn observe(&mut self, spec: &ToolSpec, args: &Args, output: &ToolOutput) {
-        if !matches!(spec.name.as_str(), "write_file" | "patch") {
+        // Tools that take turns by path are those that change files.
+        if spec.parallel != Parallel::ByPath {
             return;
         }
         for path in (spec.paths)(args) {

@@ -9,16 +9,19 @@ use std::sync::{Arc, Mutex};
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
 use hermes_store::{NewSession, Reach, Store};
 use hermes_types::{
-    Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd, Workspace,
+    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd,
+    Workspace,
 };
 use jiff::Zoned;
 use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
 
 use crate::ask::{Asking, SessionAsker};
 use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::journal::{Billing, StoreJournal};
 use crate::slash::Slash;
+use crate::title;
 
 /// What may wait to be taken in.
 const INBOX: usize = 64;
@@ -76,6 +79,15 @@ pub struct Opening {
     pub switch: Switch,
     /// Where `/save` writes.
     pub saved_dir: PathBuf,
+    /// Whether a side model thinks up a title.
+    pub titles: Titles,
+}
+
+/// Whether new conversations get a title by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Titles {
+    Suggested,
+    None,
 }
 
 /// From a typed name to a model.
@@ -111,6 +123,7 @@ impl Session {
             opening,
             started: Zoned::now(),
             wanted_title: None,
+            aside: JoinSet::new(),
             _source: source,
         };
         Ok((Self { id: seen, inbox }, live, feed))
@@ -185,6 +198,8 @@ pub struct Live {
     steer: Steer,
     hints: Arc<Mutex<Hints>>,
     scope: Scope,
+    /// What goes on beside the turns.
+    aside: JoinSet<()>,
     /// Ends the feed when the session is over.
     _source: Source,
 }
@@ -214,7 +229,12 @@ impl Live {
             return Some(prompt);
         }
         loop {
-            match self.incoming.recv().await? {
+            let input = tokio::select! {
+                input = self.incoming.recv() => input?,
+                // Taken note of so that nothing piles up; each says itself what went wrong.
+                Some(_) = self.aside.join_next() => continue,
+            };
+            match input {
                 Input::Prompt(prompt) => return Some(prompt),
                 Input::Steer(text) => return Some(Message::user(text)),
                 Input::Command(slash, rest) => match self.command(slash, &rest).await {
@@ -229,12 +249,25 @@ impl Live {
         }
     }
 
-    /// Gives the session the title it was promised.
+    /// Gives the session the title it was promised, or has one thought up.
     async fn name(&mut self) {
-        if let Some(title) = self.wanted_title.take()
-            && let Err(error) = self.opening.store.set_title(&self.id, &title).await
+        if let Some(title) = self.wanted_title.take() {
+            if let Err(error) = self.opening.store.set_title(&self.id, &title).await {
+                self.notice(error.to_string());
+            }
+        } else if self.opening.titles == Titles::Suggested
+            && let Some(beginning) = title::beginning(self.conversation.messages())
         {
-            self.notice(error.to_string());
+            let (store, models) = (self.opening.store.clone(), self.opening.models.clone());
+            let (id, scope, events) = (self.id.clone(), self.scope.child(), self.events.clone());
+            self.aside.spawn(async move {
+                if let Err(reason) = title::give(&store, &id, &models, beginning, scope).await {
+                    tracing::warn!("no title for {id}: {reason}");
+                    events.send(AgentEvent::Notice(format!(
+                        "no title for this conversation: {reason}"
+                    )));
+                }
+            });
         }
     }
 

@@ -10,9 +10,10 @@ mod prompt;
 mod recall;
 mod rules;
 pub mod slash;
+mod title;
 pub mod toolsets;
 
-pub use actor::{Busy, Input, Live, Opening, Session, Switch, Which};
+pub use actor::{Busy, Input, Live, Opening, Session, Switch, Titles, Which};
 pub use ask::Asking;
 pub use clarify::Clarify;
 pub use feed::Feed;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use hermes_agent::{Todo, Toolbox};
 use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
@@ -19,7 +20,7 @@ use hermes_home::yaml;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{Clarify, SessionSearch};
 use hermes_store::Store;
-use hermes_types::Tool;
+use hermes_types::{Args, Availability, CallCx, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 use super::open::Presence;
@@ -48,28 +49,30 @@ impl Hands {
         let terminal = Arc::new(terminal_services(app));
         let gate = Arc::new(gate(app, talk, presence));
         let max_wait = terminal.limits.timeout;
-        let mut tools: Vec<Arc<dyn Tool>> = file_tools(&Arc::new(file_services(app)));
-        tools.push(Arc::new(Terminal::new(
-            terminal.clone(),
-            gate,
-            cwd.clone(),
-            Vec::new(),
-        )));
-        tools.push(Arc::new(Process::new(
-            terminal.processes.clone(),
-            app.redactor,
-            max_wait,
-        )));
-        tools.push(Arc::new(Todo::default()));
-        tools.push(Arc::new(SessionSearch::new(store.clone())));
+        let files = Arc::new(file_services(app));
+        let mut others: Vec<Arc<dyn Tool>> = vec![
+            Arc::new(Terminal::new(
+                terminal.clone(),
+                gate,
+                cwd.clone(),
+                Vec::new(),
+            )),
+            Arc::new(Process::new(
+                terminal.processes.clone(),
+                app.redactor,
+                max_wait,
+            )),
+            Arc::new(Todo::default()),
+            Arc::new(SessionSearch::new(store.clone())),
+        ];
         if presence == Presence::Person {
-            tools.push(Arc::new(Clarify::default()));
+            others.push(Arc::new(Clarify::default()));
         }
-        let toolbox = Toolbox::new(
-            tools
-                .into_iter()
-                .filter(|tool| selection.allows(&tool.spec().name)),
-        );
+        let others = others
+            .into_iter()
+            .map(|tool| Noticed::by(&files.state, tool));
+        let tools = file_tools(&files).into_iter().chain(others);
+        let toolbox = Toolbox::new(tools.filter(|tool| selection.allows(&tool.spec().name)));
         Ok(Self {
             toolbox,
             cwd,
@@ -85,6 +88,36 @@ impl Hands {
     pub async fn put_down(self) {
         self.terminal.processes.close(Farewell::Kill).await;
         self.terminal.shell.close().await;
+    }
+}
+
+/// A tool whose calls the file tools hear of: after one, a file may well be worth reading again.
+struct Noticed {
+    tool: Arc<dyn Tool>,
+    files: Arc<FileState>,
+}
+
+impl Noticed {
+    fn by(files: &Arc<FileState>, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+        Arc::new(Self {
+            tool,
+            files: files.clone(),
+        })
+    }
+}
+
+impl Tool for Noticed {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn call<'a>(&'a self, args: Args, cx: &'a CallCx) -> BoxFuture<'a, ToolOutput> {
+        self.files.other_tool_called(&cx.scope.session);
+        self.tool.call(args, cx)
+    }
+
+    fn available(&self) -> Availability {
+        self.tool.available()
     }
 }
 

@@ -8,7 +8,7 @@ use hermes_exec::files::LocalWorkspace;
 use hermes_model::{Overrides, RoutedModels, context};
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
-    Asking, Busy, Feed, Live, Opening, Session, Surroundings, Which, system_prompt,
+    Asking, Busy, Feed, Live, Opening, Session, Surroundings, Titles, Which, system_prompt,
 };
 use hermes_store::Store;
 use hermes_types::{Effort, ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
@@ -66,6 +66,11 @@ pub async fn open(app: &App, talk: &Talk, source: &str, presence: Presence) -> R
         limits: limits(app, talk),
         workspace: Arc::new(LocalWorkspace::new(hands.cwd.clone())),
         saved_dir: app.home.sessions_dir().join("saved"),
+        titles: if presence == Presence::Person {
+            Titles::Suggested
+        } else {
+            Titles::None
+        },
         switch: switch(app),
         models,
         model,

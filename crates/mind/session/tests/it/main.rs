@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_agent::{Limits, Toolbox};
-use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Which, slash};
+use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Titles, Which, slash};
 use hermes_store::{OpenOptions, Reach, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, MemoryWorkspace};
 use hermes_types::{AgentEvent, Message, ModelError, ModelErrorKind, Role, SessionId, TurnEnd};
@@ -57,6 +57,7 @@ impl Bench {
                 ))
             }),
             saved_dir: self._dir.path().join("saved"),
+            titles: Titles::None,
         };
         Session::open(opening).await.unwrap()
     }
