@@ -4,9 +4,9 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use hermes_home::backup;
 use hermes_home::profile::{Name, Profiles};
-use jiff::{Timestamp, Zoned};
+use hermes_home::{backup, clock};
+use jiff::Timestamp;
 
 use super::{confirm, size};
 use crate::cli::Backup;
@@ -58,7 +58,7 @@ pub fn run(app: &mut App, options: &Backup) -> Result<()> {
 }
 
 fn target(app: &App, given: Option<&Path>) -> PathBuf {
-    let name = backup::default_name(&Zoned::now());
+    let name = backup::default_name(&clock::now());
     match given {
         None => app.env.user_home().join(name),
         Some(dir) if dir.is_dir() => dir.join(name),

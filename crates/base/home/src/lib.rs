@@ -4,6 +4,7 @@
 //! (`docs/spec/state.md`); how we keep it is ours.
 
 pub mod backup;
+pub mod clock;
 pub mod config;
 pub mod doctor;
 pub mod dotenv;

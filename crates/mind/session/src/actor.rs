@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
+use hermes_home::clock;
 use hermes_store::{NewSession, Reach, Store};
 use hermes_types::{
     AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd,
@@ -121,7 +122,7 @@ impl Session {
             incoming,
             events,
             opening,
-            started: Zoned::now(),
+            started: clock::now(),
             wanted_title: None,
             aside: JoinSet::new(),
             _source: source,
@@ -175,7 +176,7 @@ pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId,
 
 fn new_id() -> SessionId {
     SessionId::from_stamp(
-        &Zoned::now().strftime("%Y%m%d_%H%M%S").to_string(),
+        &clock::now().strftime("%Y%m%d_%H%M%S").to_string(),
         fastrand::u32(..),
     )
 }

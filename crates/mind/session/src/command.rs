@@ -1,8 +1,9 @@
 //! What the slash commands do. Answers are notices: they are for the owner, not for the model.
 
+use hermes_home::clock;
 use hermes_store::{ListQuery, Order};
 use hermes_types::{AgentEvent, Content, Message, Role};
-use jiff::{Timestamp, Zoned};
+use jiff::Timestamp;
 use serde_json::json;
 
 use crate::actor::{Live, Which, begin};
@@ -212,7 +213,7 @@ impl Live {
         let dir = self.opening.saved_dir.clone();
         let path = dir.join(format!(
             "hermes_conversation_{}.json",
-            Zoned::now().strftime("%Y%m%d_%H%M%S")
+            clock::now().strftime("%Y%m%d_%H%M%S")
         ));
         let content = json!({
             "model": self.opening.model.info().model,

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use futures::future::{BoxFuture, FutureExt};
+use hermes_home::clock;
 use hermes_store::{Hit, ListQuery, Order, SearchOrder, SearchQuery, Store, StoredMessage};
 use hermes_types::{Args, CallCx, Content, Parallel, Role, SessionId, Tool, ToolOutput, ToolSpec};
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 /// Hits looked at to find enough different conversations.
@@ -293,7 +293,7 @@ fn anchored(stored: &StoredMessage, anchor: i64) -> Value {
 
 /// `April 01, 2026 at 03:04 PM`
 fn when(time: Timestamp) -> String {
-    time.to_zoned(TimeZone::system())
+    clock::local(time)
         .strftime("%B %d, %Y at %I:%M %p")
         .to_string()
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use hermes_agent::{GuardLimits, Limits};
 use hermes_exec::files::LocalWorkspace;
+use hermes_home::clock;
 use hermes_model::{Overrides, RoutedModels, context};
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
@@ -12,7 +13,6 @@ use hermes_session::{
 };
 use hermes_store::Store;
 use hermes_types::{Effort, ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
-use jiff::Zoned;
 use serde_json::{Value, json};
 
 use super::hands::Hands;
@@ -112,7 +112,7 @@ fn prompt(app: &App, (model, provider): (&str, &str), hands: &Hands) -> String {
         user_home: app.env.user_home(),
         model: model.to_owned(),
         provider: provider.to_owned(),
-        started: Zoned::now(),
+        started: clock::now(),
         rules: !app.env.is_on("HERMES_IGNORE_RULES"),
         tools: !hands.toolbox.names().is_empty(),
         enforce: Surroundings::enforces(enforcement, model),

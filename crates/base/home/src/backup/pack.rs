@@ -223,7 +223,7 @@ fn modified(meta: &fs::Metadata) -> DateTime {
     meta.modified()
         .ok()
         .and_then(|time| jiff::Timestamp::try_from(time).ok())
-        .map(|time| time.to_zoned(jiff::tz::TimeZone::system()))
+        .map(crate::clock::local)
         .and_then(|t| {
             let year = u16::try_from(t.year()).ok()?;
             let part = |n: i8| u8::try_from(n).ok();

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::fmt::{self, Write};
 
-use jiff::Zoned;
 use tracing::Event;
 use tracing::field::{Field, Visit};
 
 use super::Level;
+use crate::clock;
 use crate::redact::Redactor;
 
 /// The field of a span or event that names the session.
@@ -38,7 +38,7 @@ pub(super) fn format(
     let text = printable(redactor.apply(text.trim()).into_owned());
     format!(
         "{} {level}{session} {logger}: {text}\n",
-        Zoned::now().strftime("%Y-%m-%d %H:%M:%S,%3f")
+        clock::now().strftime("%Y-%m-%d %H:%M:%S,%3f")
     )
 }
 

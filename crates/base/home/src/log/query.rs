@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use jiff::Zoned;
 use jiff::civil::DateTime;
 
 use super::{Component, Level};
+use crate::clock;
 use crate::{Error, Result};
 
 /// What `hermes logs` asks for; the filters combine.
@@ -90,7 +90,7 @@ pub(super) struct Filter {
 impl Filter {
     pub(super) fn new(query: &Query) -> Self {
         let oldest = query.since.map(|since| {
-            let now = Zoned::now();
+            let now = clock::now();
             now.checked_sub(since)
                 .map_or(DateTime::MIN, |then| then.datetime())
         });

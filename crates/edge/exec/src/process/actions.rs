@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hermes_home::clock;
 use hermes_types::{Args, CallCx, Outcome, ToolOutput};
-use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::Process;
@@ -53,7 +53,7 @@ impl Process {
     fn entry(&self, job: &Job) -> Value {
         let end = job.end();
         let started = jiff::Timestamp::try_from(job.started_at).unwrap_or_default();
-        let started = started.to_zoned(TimeZone::system());
+        let started = clock::local(started);
         let command: String = job.command.chars().take(200).collect();
         let mut entry = json!({
             "session_id": job.id,
