@@ -13,6 +13,7 @@ mod cache;
 mod command;
 mod real;
 mod scenarios;
+mod scripted;
 mod tidy;
 mod workspace;
 
@@ -41,7 +42,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|store|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|store|kill|crowd]",
         bench::run,
     ),
 ];

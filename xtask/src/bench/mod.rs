@@ -4,6 +4,7 @@ mod durability;
 mod start;
 mod store;
 mod table;
+mod talk;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ type Group = fn(&Setup) -> Result<Vec<Row>>;
 
 const GROUPS: &[(&str, Group)] = &[
     ("start", start::rows),
+    ("talk", talk::rows),
     ("store", store::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),

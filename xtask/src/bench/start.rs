@@ -78,7 +78,7 @@ pub fn wall(command: &mut Command) -> Result<f64> {
 
 /// Peak resident memory. What `wait4` reports includes the parent's own pages from before `exec`, which may be more than ours; so the
 /// program is held at its last step, writing into a pipe that stays full, and the kernel is asked for its high-water mark.
-fn peak_mb(command: &mut Command) -> Result<f64> {
+pub fn peak_mb(command: &mut Command) -> Result<f64> {
     const TRIES: usize = 10;
     for _ in 0..TRIES {
         let (reader, mut writer) = std::io::pipe()?;

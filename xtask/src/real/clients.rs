@@ -1,13 +1,12 @@
 //! The vendors' own Python clients against the scripted model server: a fake counts only when they accept it.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use super::Checks;
+use crate::scripted::Server;
 use crate::{cache, command, workspace};
 
 const CHECKS: &[&str] = &["openai_check.py", "anthropic_check.py"];
@@ -27,36 +26,4 @@ pub fn run(checks: &mut Checks) -> Result<()> {
         checks.note(check, told);
     }
     Ok(())
-}
-
-struct Server {
-    process: Child,
-    url: String,
-}
-
-impl Server {
-    /// It prints its address on the first line, once it listens.
-    fn start(program: &Path, script: &Path) -> Result<Self> {
-        let mut process = Command::new(program)
-            .arg(script)
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("scripted-model")?;
-        let stdout = process
-            .stdout
-            .take()
-            .context("scripted-model has no stdout")?;
-        let mut url = String::new();
-        BufReader::new(stdout).read_line(&mut url)?;
-        let url = url.trim().to_owned();
-        Ok(Self { process, url })
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Nothing to do if it is gone already.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
