@@ -2,6 +2,7 @@
 
 mod clients;
 mod interop;
+mod talk;
 
 use anyhow::{Result, ensure};
 
@@ -16,6 +17,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     if wanted("python") {
         interop::run(&mut checks)?;
+        talk::run(&mut checks)?;
     }
     println!("{} passed, {} failed", checks.passed, checks.failed);
     ensure!(checks.failed == 0, "some checks failed");
