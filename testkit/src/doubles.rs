@@ -199,7 +199,7 @@ impl MemoryWorkspace {
 
 impl Workspace for MemoryWorkspace {
     fn cwd(&self) -> PathBuf {
-        PathBuf::from("/work")
+        PathBuf::from("/project")
     }
 
     fn read<'a>(

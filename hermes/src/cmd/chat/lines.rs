@@ -96,13 +96,17 @@ impl<'o> Face<'o> {
     /// Runs until the session is over; gives the one it ended in.
     async fn run(mut self, feed: &Feed) -> Result<SessionId> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let mut open = true;
         self.prompt()?;
         loop {
             let id = self.session.id();
             tokio::select! {
-                line = lines.next_line() => match line.context("reading input")? {
+                line = lines.next_line(), if open => match line.context("reading input")? {
                     Some(line) => self.line(&line).await?,
-                    None => { self.session.send(Input::Close).await; }
+                    None => {
+                        open = false;
+                        self.session.send(Input::Close).await;
+                    }
                 },
                 event = feed.next() => match event {
                     Some(event) => {

@@ -22,7 +22,6 @@ mod recent;
 mod save;
 mod search;
 mod similar;
-mod spill;
 mod state;
 mod text;
 mod write;
@@ -41,7 +40,6 @@ pub use patch::Patch;
 pub use place::real_path;
 pub use read::ReadFile;
 pub use search::SearchFiles;
-pub use spill::{PREVIEW_CHARS, Spill};
 pub use state::{FileState, Watch};
 pub use write::WriteFile;
 

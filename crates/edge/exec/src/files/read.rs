@@ -17,7 +17,6 @@ use super::kind::{self, Kind};
 use super::outcome::{Failure, until_stopped};
 use super::page::{Page, Pager, Window};
 use super::place::Place;
-use super::spill::grouped;
 use super::state::{Region, Seen, View};
 use super::{FileServices, args, similar};
 
@@ -289,4 +288,17 @@ fn digest(args: &Args, _: &ToolOutput) -> String {
         _ => String::new(),
     };
     format!("{path}{from}")
+}
+
+/// `1234567` as `1,234,567`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

@@ -75,7 +75,7 @@ async fn a_cut_off_call_never_runs() {
         bench.model.requests().len()
     );
     assert!(end.error.unwrap().contains("truncated"));
-    assert_eq!(bench.workspace.text("/work/x"), None);
+    assert_eq!(bench.workspace.text("/project/x"), None);
     assert_eq!(
         bench.model.requests()[1].max_output,
         Some(32_768),

@@ -170,7 +170,7 @@ impl Bench {
             scope: self.scope.clone(),
             events: Events::new(move |event| events.lock().unwrap().push(event)),
             steer: self.steer.clone(),
-            hints: Arc::new(Mutex::new(Hints::new(PathBuf::from("/work")))),
+            hints: Arc::new(Mutex::new(Hints::new(PathBuf::from("/project")))),
             limits: self.limits.clone(),
         };
         let end = turn

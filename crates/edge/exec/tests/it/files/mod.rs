@@ -6,5 +6,4 @@ mod patch;
 mod read;
 mod search;
 mod specs;
-mod spill;
 mod write;
