@@ -102,13 +102,19 @@ fn content(content: Option<&Content>) -> Value {
 
 /// Fields that belong to the store, to us, or to another dialect.
 fn is_for_the_wire(name: &str) -> bool {
-    const OURS: [&str; 6] = [
+    const OURS: [&str; 11] = [
         "reasoning",
         "finish_reason",
         "call_id",
         "response_item_id",
         "anthropic_content_blocks",
         "timestamp",
+        // Columns of newer databases.
+        "api_content",
+        "effect_disposition",
+        "message_id",
+        "observed",
+        "platform_message_id",
     ];
     !name.starts_with('_') && !name.starts_with("codex_") && !OURS.contains(&name)
 }
@@ -200,4 +206,23 @@ fn effort(field: EffortField, effort: Effort) -> Option<(String, Value)> {
         (EffortField::Think, _) => return None,
     };
     Some((name.to_owned(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_for_the_wire;
+
+    #[test]
+    fn what_belongs_to_the_store_stays_here() {
+        for name in [
+            "api_content",
+            "observed",
+            "platform_message_id",
+            "_thinking_prefill",
+            "codex_message_items",
+        ] {
+            assert!(!is_for_the_wire(name), "{name}");
+        }
+        assert!(is_for_the_wire("extra_content"));
+    }
 }
