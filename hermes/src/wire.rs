@@ -1,8 +1,11 @@
 //! Puts the parts together. The only place that knows all of them.
 
 use std::cell::OnceCell;
+use std::fs;
 use std::future::Future;
 use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use hermes_home::config::Settings;
@@ -59,6 +62,13 @@ impl App {
         Ok(Store::open(self.home.state_db(), self.store_options()).await?)
     }
 
+    /// Opens a throw-away place for a conversation that cannot be kept.
+    pub async fn scratch_store(&self) -> Result<(Store, Scratch)> {
+        let scratch = Scratch::make()?;
+        let store = Store::open(scratch.0.join("state.db"), self.store_options()).await?;
+        Ok((store, scratch))
+    }
+
     /// Opens the conversations if there are any.
     pub async fn existing_store(&self) -> Result<Option<Store>> {
         Ok(Store::open_existing(self.home.state_db(), self.store_options()).await?)
@@ -89,6 +99,24 @@ impl App {
             .get()
             .context("starting the runtime")?
             .block_on(work)
+    }
+}
+
+/// A directory that is gone when this is.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    fn make() -> io::Result<Self> {
+        let dir = std::env::temp_dir().join(format!("hermes-scratch-{}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&dir)?;
+        Ok(Self(dir))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0); // a leftover in the temp directory harms nobody
     }
 }
 

@@ -670,3 +670,24 @@ fn a_first_exchange_gets_a_title_from_a_side_model() {
     let screen = pty.wait_for("no title for this conversation", wait);
     assert!(screen.contains("an answer"), "{screen}");
 }
+
+#[test]
+fn what_cannot_be_saved_is_answered_all_the_same() {
+    let bench = Bench::new(json!([{"text": "ok", "repeat": true}]));
+    bench
+        .home
+        .write("state.db", "no database at all ".repeat(100));
+    let output = bench.run(&["-z", "hi"]);
+    assert_eq!(output.ok(), "ok\n");
+    assert_eq!(
+        output.stderr.matches("not being saved").count(),
+        1,
+        "{output}"
+    );
+    assert!(
+        bench.home.read("state.db").starts_with("no database"),
+        "the damaged file is as it was"
+    );
+    let again = bench.run(&["-c", "-z", "hi"]);
+    assert_eq!(again.exit, Exit::Code(1), "there is nothing to go on with");
+}

@@ -61,6 +61,8 @@ pub struct TurnEnd {
     pub api_calls: u32,
     pub usage: Usage,
     pub usd: Option<f64>,
+    /// Why this is not in the record; told once per conversation.
+    pub unsaved: Option<String>,
     /// Guidance that came too late for this turn; it belongs to the next one.
     pub pending_steer: Option<String>,
 }

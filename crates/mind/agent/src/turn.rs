@@ -84,10 +84,9 @@ impl Turn {
         let mut end = TurnEnd::default();
         self.climb(conversation, &mut end).await;
         end.pending_steer = self.steer.take();
-        if let Some(reason) = conversation.take_loss() {
-            self.events.send(AgentEvent::Notice(format!(
-                "this conversation is not being saved: {reason}"
-            )));
+        end.unsaved = conversation.take_loss();
+        if let Some(reason) = &end.unsaved {
+            self.events.send(AgentEvent::Notice(unsaved(reason)));
         }
         tracing::info!(
             "turn ended: {} after {} requests",
@@ -363,6 +362,11 @@ async fn take_back_dangling(conversation: &mut Conversation) {
     if tail > 0 && asked {
         conversation.truncate(len - 1).await;
     }
+}
+
+/// How the owner is told.
+fn unsaved(reason: &str) -> String {
+    format!("this conversation is not being saved: {reason}")
 }
 
 fn interrupted(end: &mut TurnEnd, reason: &str) {

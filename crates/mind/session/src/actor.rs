@@ -155,7 +155,10 @@ pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId,
                 .await?
                 .and_then(|session| session.system_prompt);
             let messages = opening.store.conversation(id, Reach::Session).await?;
-            opening.store.reopen_session(id).await?;
+            if let Err(error) = opening.store.reopen_session(id).await {
+                // It can be read, so it can be gone on with; the first message will say that nothing is saved.
+                tracing::warn!("{id}: {error}");
+            }
             (
                 id.clone(),
                 stored

@@ -25,13 +25,15 @@ use serde_json::{Value, json};
 
 use super::open::Presence;
 use crate::cli::Talk;
-use crate::wire::App;
+use crate::wire::{App, Scratch};
 
 /// Everything a session can do, and what must be put in order afterwards.
 pub struct Hands {
     pub toolbox: Toolbox,
     pub cwd: Cwd,
     terminal: Arc<TerminalServices>,
+    /// Where the conversation is, if it cannot be kept.
+    _scratch: Option<Scratch>,
 }
 
 impl Hands {
@@ -77,7 +79,17 @@ impl Hands {
             toolbox,
             cwd,
             terminal,
+            _scratch: None,
         })
+    }
+
+    /// Holds on to what must last as long as the session.
+    #[must_use]
+    pub fn keeping(self, scratch: Option<Scratch>) -> Self {
+        Self {
+            _scratch: scratch,
+            ..self
+        }
     }
 
     pub fn processes(&self) -> &Processes {

@@ -120,6 +120,9 @@ fn finish(
         say(end.error.as_deref().unwrap_or("the model gave no answer"));
         return Err(Failed(1).into());
     }
+    if let (Some(reason), false) = (&end.unsaved, matches!(form, Form::Full)) {
+        say(&format!("this conversation is not being saved: {reason}"));
+    }
     if !matches!(form, Form::Full) {
         writeln!(out, "{}", printable(end.text.trim_end()))?;
     }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use super::hands::Hands;
 use crate::cli::Talk;
 use crate::cmd::Failed;
-use crate::wire::{App, say};
+use crate::wire::{App, Scratch, say};
 
 /// Whether somebody is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub async fn open(app: &App, talk: &Talk, source: &str, presence: Presence) -> R
     check(talk)?;
     let selection = selection(app, talk)?;
     let models = Arc::new(check_model(app, talk)?);
-    let store = app.store().await?;
+    let (store, scratch) = store(app, talk).await?;
     let which = which(&store, talk).await?;
     let window = models.context(&Scope::new(SessionId::new("start"))).await;
     if let Some(refusal) = context::refusal(&models.route().model, window) {
@@ -52,7 +52,7 @@ pub async fn open(app: &App, talk: &Talk, source: &str, presence: Presence) -> R
     let model = models
         .client(&Purpose::Main)
         .map_err(|error| explained(&error))?;
-    let hands = Hands::new(app, &store, talk, &selection, presence)?;
+    let hands = Hands::new(app, &store, talk, &selection, presence)?.keeping(scratch);
     let opening = Opening {
         which,
         source: source.to_owned(),
@@ -129,6 +129,20 @@ pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
     };
     RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
         .map_err(|error| explained(&error))
+}
+
+/// A full or unreadable disk is no reason not to answer; only going on with something stored needs the store.
+async fn store(app: &App, talk: &Talk) -> Result<(Store, Option<Scratch>)> {
+    match app.store().await {
+        Ok(store) => Ok((store, None)),
+        Err(error) if talk.resume.is_some() || talk.continue_.is_some() => Err(error),
+        Err(error) => {
+            say(&format!("this conversation is not being saved: {error:#}"));
+            // If not even that works, the first reason is the one to tell.
+            let (store, scratch) = app.scratch_store().await.map_err(|_| error)?;
+            Ok((store, Some(scratch)))
+        }
+    }
 }
 
 /// A provider alone says nothing about the model it should serve.
