@@ -1,8 +1,13 @@
 //! The one place where HTTP clients are built: one TLS provider, one set of timeouts, honest about who we are.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, ClientBuilder};
+
+use crate::addresses::{self, Addresses};
+use crate::tls::{Tls, TlsError};
 
 /// Redirects within one host are rare and short; more of them is a loop.
 const MAX_REDIRECTS: usize = 5;
@@ -14,6 +19,25 @@ pub struct Options {
     pub user_agent: String,
     pub connect_timeout: Duration,
     pub reach: Reach,
+    pub redirects: Redirects,
+    pub sockets: Sockets,
+    pub addresses: Addresses,
+    /// Whom to trust, where `reach` alone does not say it.
+    pub tls: Option<Tls>,
+}
+
+impl Options {
+    pub fn new(user_agent: impl Into<String>, connect_timeout: Duration, reach: Reach) -> Self {
+        Self {
+            user_agent: user_agent.into(),
+            connect_timeout,
+            reach,
+            redirects: Redirects::WithinHost,
+            sockets: Sockets::Kept,
+            addresses: Addresses::All,
+            tls: None,
+        }
+    }
 }
 
 /// Where requests of a client go.
@@ -25,23 +49,77 @@ pub enum Reach {
     Loopback,
 }
 
-#[derive(Debug, thiserror::Error)]
-#[error("cannot set up the HTTP client: {0}")]
-pub struct Error(#[source] reqwest::Error);
+/// What becomes of an answer that sends us elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// Followed as long as the host stays.
+    WithinHost,
+    /// Handed to the caller.
+    Never,
+}
 
-/// Builds a client. It keeps connections open for reuse and is cheap to clone: build one, share it.
-pub fn client(options: &Options) -> Result<reqwest::Client, Error> {
-    // Fails only if a provider is there already, which is what we want.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder()
+/// How long connections live, and how soon a dead one is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// Kept for reuse, as long as the library likes.
+    Kept,
+    /// Reused only right after they were used, and given up within half a minute of the peer's silence: what is
+    /// idle for longer may have been dropped on the way without a word.
+    Wary,
+    /// As wary, and used once.
+    Single,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot set up the HTTP client: {0}")]
+    Client(#[source] reqwest::Error),
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+}
+
+/// Builds a client. It is cheap to clone and shares its connections with its clones. Building another one costs
+/// little too: certificates are loaded once.
+pub fn client(options: &Options) -> Result<Client, Error> {
+    let tls = match &options.tls {
+        Some(tls) => tls.clone(),
+        None if options.reach == Reach::Loopback => Tls::nobody()?,
+        None => Tls::system()?,
+    };
+    let builder = Client::builder()
         .user_agent(&options.user_agent)
         .connect_timeout(options.connect_timeout)
-        .redirect(Policy::custom(within_host));
+        .tls_backend_preconfigured(tls.into_config());
     let builder = match options.reach {
         Reach::World => builder,
-        Reach::Loopback => builder.no_proxy().tls_certs_only([]),
+        Reach::Loopback => builder.no_proxy(),
     };
-    builder.build().map_err(Error)
+    let builder = match options.redirects {
+        Redirects::WithinHost => builder.redirect(Policy::custom(within_host)),
+        Redirects::Never => builder.redirect(Policy::none()),
+    };
+    let builder = match options.sockets {
+        Sockets::Kept => builder,
+        Sockets::Wary => wary(builder),
+        Sockets::Single => wary(builder).pool_max_idle_per_host(0),
+    };
+    let builder = match options.addresses {
+        Addresses::All => builder,
+        Addresses::V4 => builder.dns_resolver(Arc::new(addresses::V4)),
+    };
+    builder.build().map_err(Error::Client)
+}
+
+fn wary(builder: ClientBuilder) -> ClientBuilder {
+    let seconds = Duration::from_secs;
+    let builder = builder
+        .pool_idle_timeout(seconds(5))
+        .tcp_keepalive(seconds(15))
+        .tcp_keepalive_interval(seconds(5))
+        .tcp_keepalive_retries(3);
+    #[cfg(target_os = "linux")]
+    let builder = builder.tcp_user_timeout(seconds(30));
+    builder
 }
 
 /// Keys travel in headers nobody strips on the way to another host, so we don't go there.
@@ -63,12 +141,12 @@ mod tests {
     #[test]
     fn a_client_is_built_without_a_network() {
         for reach in [Reach::World, Reach::Loopback] {
-            let options = Options {
-                user_agent: "HermesAgent/test".to_owned(),
-                connect_timeout: Duration::from_secs(30),
-                reach,
-            };
-            client(&options).unwrap();
+            for sockets in [Sockets::Kept, Sockets::Wary, Sockets::Single] {
+                let mut options = Options::new("HermesAgent/test", Duration::from_secs(30), reach);
+                options.sockets = sockets;
+                options.redirects = Redirects::Never;
+                client(&options).unwrap();
+            }
         }
     }
 }

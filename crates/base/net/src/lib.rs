@@ -1,10 +1,16 @@
 //! What every crate that talks to the network shares: one way to build an HTTP client, to read server-sent
 //! events, to wait before a retry and to stop in time.
 
+mod addresses;
 pub mod backoff;
 mod client;
 mod deadline;
 pub mod sse;
+mod tls;
+mod trouble;
 
-pub use client::{Error, Options, Reach, client};
+pub use addresses::Addresses;
+pub use client::{Error, Options, Reach, Redirects, Sockets, client};
 pub use deadline::{Ended, within};
+pub use tls::{Identity, Tls, TlsError, TlsSettings, Trust};
+pub use trouble::{trouble_cause, trouble_kind, was_never_sent};

@@ -1,6 +1,12 @@
 //! Server-sent events out of bytes, however the network cut them. Pure.
 //!
-//! Follows the WHATWG format; `id` and `retry` are skipped because nobody here reconnects by them.
+//! Follows the WHATWG format. What a client needs to come back to a stream is not part of its events: a block
+//! without data has none, but its `id` and `retry` count.
+
+use std::time::Duration;
+
+/// Buffers larger than this are not kept for the next line.
+const KEPT: usize = 64 << 10;
 
 /// One event that had data.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +35,10 @@ pub struct Decoder {
     is_first_line: bool,
     event: Event,
     has_data: bool,
+    /// The id the current block gives, which counts once the block has ended.
+    next_id: Option<String>,
+    last_id: Option<String>,
+    retry: Option<Duration>,
 }
 
 impl Decoder {
@@ -41,7 +51,25 @@ impl Decoder {
             is_first_line: true,
             event: Event::default(),
             has_data: false,
+            next_id: None,
+            last_id: None,
+            retry: None,
         }
+    }
+
+    /// The id of the last block that had one: where to go on when the stream is cut here.
+    pub fn last_id(&self) -> Option<&str> {
+        self.last_id.as_deref()
+    }
+
+    /// How long the server wants a client to wait before it comes back.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Whether the stream ended in the middle of a block.
+    pub fn is_inside_block(&self) -> bool {
+        self.has_data || !self.partial.is_empty()
     }
 
     /// Takes the next bytes and returns the events they complete.
@@ -85,13 +113,29 @@ impl Decoder {
         let mut partial = std::mem::take(&mut self.partial);
         if partial.is_empty() {
             self.take_line(end, events);
-        } else {
-            partial.extend_from_slice(end);
-            self.take_line(&partial, events);
-            partial.clear();
-            self.partial = partial;
+            return Ok(());
         }
+        partial.extend_from_slice(end);
+        if partial.len() > KEPT {
+            self.take_long_line(partial, events);
+            return Ok(());
+        }
+        self.take_line(&partial, events);
+        partial.clear();
+        self.partial = partial;
         Ok(())
+    }
+
+    /// A line of megabytes becomes the data of its event without being copied, where that is possible.
+    fn take_long_line(&mut self, mut line: Vec<u8>, events: &mut Vec<Event>) {
+        if self.has_data || self.is_first_line || !line.starts_with(b"data:") {
+            return self.take_line(&line, events);
+        }
+        let begin = if line.starts_with(b"data: ") { 6 } else { 5 };
+        line.drain(..begin);
+        self.event.data = String::from_utf8(line)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        self.has_data = true;
     }
 
     fn take_line(&mut self, mut line: &[u8], events: &mut Vec<Event>) {
@@ -99,11 +143,7 @@ impl Decoder {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
         if line.is_empty() {
-            let event = std::mem::take(&mut self.event);
-            if std::mem::take(&mut self.has_data) {
-                events.push(event);
-            }
-            return;
+            return self.end_block(events);
         }
         let colon = line.iter().position(|byte| *byte == b':');
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
@@ -120,8 +160,27 @@ impl Decoder {
                 }
                 push_lossy(&mut self.event.data, value);
             }
+            b"id" if !value.contains(&0) => {
+                self.next_id = Some(String::from_utf8_lossy(value).into_owned());
+            }
+            b"retry" => {
+                let number = std::str::from_utf8(value).ok();
+                let number = number.and_then(|value| value.parse().ok());
+                self.retry = number.map(Duration::from_millis).or(self.retry);
+            }
             // Comments have an empty name, everything else an unknown one.
             _ => {}
+        }
+    }
+
+    fn end_block(&mut self, events: &mut Vec<Event>) {
+        if let Some(id) = self.next_id.take() {
+            // An empty id takes back the one before.
+            self.last_id = Some(id).filter(|id| !id.is_empty());
+        }
+        let event = std::mem::take(&mut self.event);
+        if std::mem::take(&mut self.has_data) {
+            events.push(event);
         }
     }
 
@@ -196,6 +255,34 @@ mod tests {
         let mut decoder = Decoder::new(10);
         let lines = (0..9).try_for_each(|_| decoder.push(b"data: a\n").map(drop));
         assert_eq!(lines, Err(TooLarge { limit: 10 }));
+    }
+
+    #[test]
+    fn where_to_go_on_after_a_cut() {
+        let check = |text: &str, id: Option<&str>, retry: Option<u64>| {
+            let mut decoder = Decoder::new(1000);
+            decoder.push(text.as_bytes()).unwrap();
+            assert_eq!(decoder.last_id(), id, "{text:?}");
+            let retry = retry.map(Duration::from_millis);
+            assert_eq!(decoder.retry(), retry, "{text:?}");
+        };
+        check("id: 1\nretry: 500\n\n", Some("1"), Some(500));
+        check("id: 1\ndata: a\n\nid: 2\ndata: b\n", Some("1"), None);
+        check("id: 1\ndata: a\n\ndata: b\n\n", Some("1"), None);
+        check("id: 1\n\nid\n\n", None, None);
+        check("id: a\0b\nretry: 5\nretry: soon\n\n", None, Some(5));
+    }
+
+    #[test]
+    fn a_long_line_is_one_event_like_any_other() {
+        let long = "é".repeat(KEPT);
+        for begin in ["data: ", "data:"] {
+            let text = format!(": hello\nevent: x\n{begin}{long}\ndata: b\n\ndata: c\n\n");
+            let events = decode(text.as_bytes().chunks(1000));
+            assert_eq!(events[0].name, "x");
+            assert!(events[0].data == format!("{long}\nb"));
+            assert_eq!(events[1].data, "c");
+        }
     }
 
     proptest! {

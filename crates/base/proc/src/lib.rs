@@ -2,7 +2,8 @@
 //!
 //! A child is described by a [`Spawn`] and lives as a [`Running`]: in a session and process group of its own,
 //! with an environment that was given explicitly, its output and errors in one stream. Stopping it means its
-//! whole group: TERM, two seconds, KILL. Dropping it kills the group at once.
+//! whole group: TERM, two seconds, KILL. Dropping it kills the group at once. A program that is talked with
+//! through its pipes, its errors elsewhere, lives as a [`Piped`] instead, under the same rules.
 
 mod capture;
 mod decode;
@@ -10,6 +11,8 @@ mod foreground;
 mod group;
 mod input;
 mod lifeline;
+mod piped;
+mod process;
 mod pty;
 mod running;
 mod spawn;
@@ -22,6 +25,8 @@ pub use foreground::foreground;
 pub use group::{Group, start_time};
 pub use input::Input;
 pub use lifeline::{Lifeline, Watched};
+pub use piped::{Errors, Piped};
+pub use process::Process;
 pub use running::{Event, Exit, Running};
 pub use spawn::{Spawn, Stdin, Tty};
 
@@ -37,6 +42,28 @@ impl Error {
     /// Whether there is no such program.
     pub fn is_missing(&self) -> bool {
         self.cause.kind() == io::ErrorKind::NotFound
+    }
+
+    /// Whether trying again cannot help: there is no such program, or none that could be run.
+    pub fn is_lasting(&self) -> bool {
+        use nix::errno::Errno;
+        let number = self.cause.raw_os_error().map(Errno::from_raw);
+        match number {
+            Some(number) => matches!(
+                number,
+                Errno::ENOENT
+                    | Errno::ENOTDIR
+                    | Errno::EACCES
+                    | Errno::EPERM
+                    | Errno::ENOEXEC
+                    | Errno::ELOOP
+                    | Errno::ENAMETOOLONG
+                    | Errno::E2BIG
+                    | Errno::EISDIR
+            ),
+            // Words that no program can be given, such as a zero byte.
+            None => self.cause.kind() == io::ErrorKind::InvalidInput,
+        }
     }
 
     fn of(program: &std::path::Path) -> impl FnOnce(io::Error) -> Self + use<> {

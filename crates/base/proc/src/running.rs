@@ -14,11 +14,11 @@ use tokio::time::{Instant, sleep_until};
 use crate::{Decoder, Group, Input};
 
 /// From asking to end to being killed.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// How long a killed group may take to vanish; longer, and something else is wrong.
-const VANISH: Duration = Duration::from_secs(1);
+pub(crate) const VANISH: Duration = Duration::from_secs(1);
 /// How often to look whether a group is gone: there is no event for it.
-const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 /// A child has ended but somebody it left behind holds its output open: silence that means nothing more comes.
 const QUIET: Duration = Duration::from_millis(300);
 /// The same, if there is no silence.

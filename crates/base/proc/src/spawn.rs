@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use tokio::net::unix::pipe;
 
 use crate::running::{Output, Waiter};
-use crate::{Error, Group, Input, Running, pty};
+use crate::{Error, Errors, Group, Input, Piped, Running, pty};
 
 /// A program about to run.
 #[derive(Clone)]
@@ -50,13 +50,20 @@ impl Spawn {
     pub fn start(self) -> Result<Running, Error> {
         let failed = Error::of(&self.program);
         match self.tty {
-            Tty::None => self.start_piped(),
+            Tty::None => self.start_merged(),
             Tty::Sized { rows, cols } => pty::start(&self, rows, cols),
         }
         .map_err(failed)
     }
 
-    fn start_piped(self) -> io::Result<Running> {
+    /// Starts it with a pipe to its input and one from its output; what it says on its error output goes to
+    /// `errors`. `stdin` and `tty` say nothing here. Needs a tokio runtime with I/O and time.
+    pub fn start_piped(self, errors: Errors) -> Result<Piped, Error> {
+        let failed = Error::of(&self.program);
+        Piped::start(self.command(), errors).map_err(failed)
+    }
+
+    fn start_merged(self) -> io::Result<Running> {
         // One pipe for both: what a program says comes in the order it was said.
         let (reader, writer) = io::pipe()?;
         let mut command = self.command();
