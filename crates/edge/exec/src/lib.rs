@@ -5,3 +5,4 @@ pub mod files;
 pub mod gate;
 pub mod process;
 pub mod terminal;
+pub mod worktree;

@@ -249,6 +249,16 @@ pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
+/// Whether `sudo` stands where a command begins.
+pub(crate) fn calls_sudo(text: &str) -> bool {
+    let script = shell::parse(text, &std::collections::HashMap::new());
+    let mut simple = script.pipelines.iter().flatten();
+    simple.any(|simple| {
+        let written = program::started(&simple.words).into_iter().next();
+        written.is_some_and(|words| words[0] == "sudo")
+    })
+}
+
 /// A panic elsewhere doesn't make a list of keys wrong.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::Process;
 use super::job::{End, Job, Origin};
-use crate::terminal::{clean, last_chars};
+use crate::terminal::last_chars;
 
 const LOG_LINES: usize = 200;
 
@@ -19,6 +19,7 @@ impl Process {
             .get("action")
             .and_then(Value::as_str)
             .unwrap_or_default();
+        self.processes.meet(&cx.scope.session).await;
         if action == "list" {
             return self.list(cx);
         }
@@ -189,7 +190,8 @@ impl Process {
     }
 
     fn output(&self, job: &Job) -> String {
-        clean(job.state().output.text(), &self.redactor)
+        let said = job.state().output.text().to_owned();
+        job.shown(&said, &self.redactor)
     }
 
     fn last_output(&self, job: &Job, chars: usize) -> String {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use hermes_home::redact::Redactor;
 use hermes_proc::{Group, Input, start_time};
 use hermes_types::SessionId;
 use serde_json::Map;
@@ -11,9 +12,10 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::record::Record;
+use super::record::{Owner, Record};
 use super::rolling::Rolling;
 use super::watch::Watch;
+use crate::terminal::{Password, clean};
 
 /// Output kept of each job.
 const BUFFER: usize = 200_000;
@@ -41,6 +43,8 @@ pub(super) struct Job {
     /// Asks the task that follows it to let it go.
     pub release: CancellationToken,
     pub input: tokio::sync::Mutex<Option<Input>>,
+    /// What it was told that nobody else may see.
+    secret: Option<Password>,
 }
 
 /// How we came to it.
@@ -81,6 +85,8 @@ pub(super) struct NewJob {
     pub input: Option<Input>,
     pub notify: bool,
     pub patterns: Vec<String>,
+    /// What it was told that nobody else may see.
+    pub secret: Option<Password>,
 }
 
 impl Job {
@@ -92,26 +98,23 @@ impl Job {
         job
     }
 
-    /// A job of an earlier Hermes, if it is still the same process.
-    pub fn found(record: Record) -> Option<Self> {
-        let recorded = record.host_start_time?;
-        let pid = record.pid.filter(|_| record.pid_scope == "host")?;
-        if start_time(pid) != Some(recorded) {
-            return None;
-        }
+    /// A job of an earlier Hermes. It may have ended by now; whoever looks after it will see.
+    pub fn found(record: Record) -> Self {
         let new = NewJob {
             command: record.command,
             cwd: record.cwd.into(),
             session: record.session_key.into(),
-            pid: Some(pid),
+            pid: record.pid,
             input: None,
             notify: record.notify_on_complete,
             patterns: Vec::new(),
+            secret: None,
         };
-        let mut job = Self::new(record.session_id, new, Some(recorded), Origin::Found);
+        let start_time = record.host_start_time;
+        let mut job = Self::new(record.session_id, new, start_time, Origin::Found);
         let age = Duration::try_from_secs_f64(record.started_at).unwrap_or_default();
         job.started_at = UNIX_EPOCH + age;
-        Some(job)
+        job
     }
 
     fn new(id: String, new: NewJob, start_time: Option<u64>, origin: Origin) -> Self {
@@ -139,11 +142,21 @@ impl Job {
             stop: CancellationToken::new(),
             release: CancellationToken::new(),
             input: tokio::sync::Mutex::new(new.input),
+            secret: new.secret,
         }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its output, or a part of it, as it may be shown.
+    pub fn shown(&self, text: &str, redactor: &Redactor) -> String {
+        let text = clean(text, redactor);
+        match &self.secret {
+            Some(secret) => secret.hidden_in(text),
+            None => text,
+        }
     }
 
     pub fn end(&self) -> Option<End> {
@@ -209,6 +222,7 @@ impl Job {
             session_key: self.session.to_string(),
             notify_on_complete: state.notify,
             watch_patterns: state.patterns.clone(),
+            owner: Some(Owner::us()),
             extra: Map::new(),
         }
     }

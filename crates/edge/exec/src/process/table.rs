@@ -1,11 +1,13 @@
 //! The one owner of all background jobs.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hermes_home::redact::Redactor;
-use hermes_proc::Event;
+use hermes_proc::{Event, Group};
 use hermes_types::SessionId;
+use tokio::sync::OnceCell;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -14,7 +16,7 @@ use super::notice::{Happened, Notice, Notices};
 use super::record::Registry;
 use super::watch::Sighting;
 use crate::backend::Handle;
-use crate::terminal::{clean, last_chars};
+use crate::terminal::{Password, last_chars};
 
 const MAX_JOBS: usize = 64;
 /// An ended job can still be asked about for this long.
@@ -38,6 +40,8 @@ struct Table {
     tasks: TaskTracker,
     notices: Notices,
     registry: Option<Registry>,
+    /// Sessions whose jobs of earlier times were looked for.
+    met: Mutex<HashMap<SessionId, Arc<OnceCell<()>>>>,
     /// Held while the file is written, so that the last state wins.
     writing: Mutex<()>,
     redactor: Redactor,
@@ -70,6 +74,8 @@ pub(crate) struct NewProcess {
     pub cwd: std::path::PathBuf,
     pub session: SessionId,
     pub tell: Tell,
+    /// The first line it reads, for its ears only.
+    pub secret: Option<Password>,
 }
 
 impl Processes {
@@ -78,7 +84,7 @@ impl Processes {
         Self::build(None, redactor)
     }
 
-    /// Jobs are written down, and a later Hermes can [`recover`](Self::recover) them.
+    /// Jobs are written down, and a Hermes that later has their session takes them up again.
     pub fn recorded_in(registry: Registry, redactor: Redactor) -> Self {
         Self::build(Some(registry), redactor)
     }
@@ -89,29 +95,20 @@ impl Processes {
             tasks: TaskTracker::new(),
             notices: Notices::default(),
             registry,
+            met: Mutex::default(),
             writing: Mutex::default(),
             redactor,
         }))
     }
 
-    /// Takes up the jobs an earlier Hermes left running. Those whose number belongs to another process by now
-    /// are forgotten.
-    pub async fn recover(&self) {
-        let Some(registry) = self.0.registry.clone() else {
+    /// Takes up what an earlier Hermes left running for this session; once.
+    pub(super) async fn meet(&self, session: &SessionId) {
+        if self.0.registry.is_none() {
             return;
-        };
-        let found = registry.read().into_iter().filter_map(Job::found);
-        for job in found.map(Arc::new) {
-            if self.get(&job.id).is_some() {
-                continue;
-            }
-            self.0.jobs().push(job.clone());
-            let table = self.0.clone();
-            self.0
-                .tasks
-                .spawn(async move { table.look_after(&job).await });
         }
-        self.0.save().await;
+        let met = self.0.met(session);
+        met.get_or_init(|| self.0.clone().recover(session.clone()))
+            .await;
     }
 
     /// Puts a command that was started into the table; its id, and its process number.
@@ -121,14 +118,20 @@ impl Processes {
             Tell::End => (true, Vec::new()),
             Tell::Lines(patterns) => (false, patterns),
         };
+        let mut input = new.handle.input();
+        if let (Some(input), Some(secret)) = (&mut input, &new.secret) {
+            // One line fits into any pipe, so nobody waits; a job that is gone already needs none.
+            let _ = input.write(&secret.line()).await;
+        }
         let job = Arc::new(Job::started(NewJob {
             command: new.command,
             cwd: new.cwd,
             session: new.session,
             pid: new.handle.pid(),
-            input: new.handle.input(),
+            input,
             notify,
             patterns,
+            secret: new.secret,
         }));
         self.0.make_room();
         self.0.jobs().push(job.clone());
@@ -187,19 +190,26 @@ impl Processes {
         })
     }
 
-    /// Ready as soon as there may be something to tell this session.
+    /// Ready as soon as there may be something to tell this session, also about jobs of earlier times.
     pub async fn noticed(&self, session: &SessionId) {
+        self.meet(session).await;
+        self.noticed_here(session).await;
+    }
+
+    /// The same without looking for jobs of earlier times: who takes them up has to stay.
+    pub async fn noticed_here(&self, session: &SessionId) {
         self.0.notices.wait(session).await;
     }
 
-    /// `/stop`, `/reset`: ends all jobs of a session.
-    pub async fn stop_session(&self, session: &SessionId) {
+    /// `/stop`, `/reset`: ends all jobs of a session; says how many ran.
+    pub async fn stop_session(&self, session: &SessionId) -> usize {
         let running: Vec<Arc<Job>> = self
             .of(session)
             .into_iter()
             .filter(|job| job.end().is_none())
             .collect();
         futures::future::join_all(running.iter().map(|job| self.kill(job))).await;
+        running.len()
     }
 
     /// Ends the table itself; returns when nothing of it runs any more.
@@ -207,10 +217,8 @@ impl Processes {
         let jobs = self.0.jobs().clone();
         let running = jobs.iter().filter(|job| job.end().is_none());
         match farewell {
-            // What was found belongs to whoever started it.
             Farewell::Kill => {
-                let own = running.filter(|job| job.origin == super::job::Origin::Started);
-                futures::future::join_all(own.map(|job| self.kill(job))).await;
+                futures::future::join_all(running.map(|job| self.kill(job))).await;
             }
             Farewell::Leave => self.0.save().await,
         }
@@ -221,6 +229,32 @@ impl Processes {
 }
 
 impl Table {
+    fn met(&self, session: &SessionId) -> Arc<OnceCell<()>> {
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        met.entry(session.clone()).or_default().clone()
+    }
+
+    async fn recover(self: Arc<Self>, session: SessionId) {
+        // In one piece on its own thread: who stops waiting must not lose what was found.
+        // A panic there is logged by tokio; the table works without its file.
+        let _ = tokio::task::spawn_blocking(move || self.take_up(&session)).await;
+    }
+
+    fn take_up(self: Arc<Self>, session: &SessionId) {
+        let Some(registry) = &self.registry else {
+            return;
+        };
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = |id: &str| self.jobs().iter().any(|job| job.id == id);
+        for record in registry.claim(session, known) {
+            let job = Arc::new(Job::found(record));
+            self.jobs().push(job.clone());
+            let table = self.clone();
+            self.tasks
+                .spawn(async move { table.look_after(&job).await });
+        }
+    }
+
     fn jobs(&self) -> MutexGuard<'_, Vec<Arc<Job>>> {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -257,7 +291,7 @@ impl Table {
                 suppressed,
             }) => Happened::Matched {
                 pattern,
-                output: clean(&output, &self.redactor),
+                output: job.shown(&output, &self.redactor),
                 suppressed,
             },
             Some(Sighting::GivenUp { suppressed }) => {
@@ -272,18 +306,15 @@ impl Table {
 
     /// A job that was only found: it cannot be heard, but its end can be seen.
     async fn look_after(self: Arc<Self>, job: &Arc<Job>) {
-        let mut kill_at: Option<Instant> = None;
         while let Some(group) = job.found_group() {
             tokio::select! {
-                () = job.release.cancelled(), if kill_at.is_none() => return,
-                () = job.stop.cancelled(), if kill_at.is_none() => {
-                    group.terminate();
-                    kill_at = Some(Instant::now() + GRACE);
+                biased;
+                () = job.stop.cancelled() => {
+                    end(group).await;
+                    break;
                 }
-                () = tokio::time::sleep(if kill_at.is_some() { LOOK / 20 } else { LOOK }) => {
-                    if kill_at.is_some_and(|at| Instant::now() >= at) {
-                        group.kill();
-                    }
+                () = job.release.cancelled() => return,
+                () = tokio::time::sleep(LOOK) => {
                     if group.is_gone() {
                         break;
                     }
@@ -295,7 +326,8 @@ impl Table {
 
     async fn ended(self: Arc<Self>, job: &Job, exit_code: Option<i32>) {
         if job.has_ended(exit_code) {
-            let output = clean(job.state().output.text(), &self.redactor);
+            let said = job.state().output.text().to_owned();
+            let output = job.shown(&said, &self.redactor);
             let what = Happened::Completed {
                 exit_code: job.end().and_then(|end| end.exit_code),
                 output: last_chars(&output, NOTICE_OUTPUT).to_owned(),
@@ -335,7 +367,23 @@ impl Table {
             .filter(|job| job.end().is_none())
             .map(|job| job.record())
             .collect();
-        registry.write(&running);
+        registry.save(&running);
+    }
+}
+
+/// Asks all members to end, and kills those that don't; returns when nobody is left, or nothing helps.
+async fn end(group: Group) {
+    let wait = async |limit: Duration| {
+        let deadline = Instant::now() + limit;
+        while !group.is_gone() && Instant::now() < deadline {
+            tokio::time::sleep(LOOK / 20).await;
+        }
+    };
+    group.terminate();
+    wait(GRACE).await;
+    if !group.is_gone() {
+        group.kill();
+        wait(LOOK).await;
     }
 }
 

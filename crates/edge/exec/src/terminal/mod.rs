@@ -11,6 +11,7 @@ mod rewrite;
 mod run;
 mod script;
 mod shell;
+mod sudo;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,11 +32,17 @@ use answer::Answer;
 use request::{Mode, Request};
 use run::{Ending, Wait};
 use shell::Run;
+use sudo::Sudo;
 
 pub use ansi::strip_ansi;
 pub use env::{Passthrough, child_env};
 pub(crate) use output::{clean, last_chars};
 pub use shell::Shell;
+pub use sudo::Password;
+
+/// Told with a job of a session that has only one turn.
+const ENDS_WITH_US: &str = "This run is over when you give your final answer, and then the process is stopped. \
+    Use process wait for what you need of it before.";
 
 /// What the terminals of all sessions share.
 #[derive(Debug)]
@@ -46,6 +53,16 @@ pub struct TerminalServices {
     pub redactor: Redactor,
     /// What `~` means.
     pub user_home: PathBuf,
+}
+
+/// How long a session goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Horizon {
+    /// There will be another turn, so that news of a job can be told.
+    #[default]
+    Open,
+    /// It ends with this answer, and its jobs with it.
+    OneTurn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,12 +95,15 @@ pub struct Terminal {
     cwd: Cwd,
     /// `HERMES_SESSION_*` beyond the id, for commands that want to know where they come from.
     session_vars: Vec<(String, String)>,
+    sudo: Sudo,
+    horizon: Horizon,
 }
 
 /// Where a command runs, and what it is told beyond what the shell remembers.
 struct Surroundings {
     cwd: PathBuf,
     vars: Vec<(String, String)>,
+    password: Option<Password>,
 }
 
 impl Terminal {
@@ -99,13 +119,30 @@ impl Terminal {
             gate,
             cwd,
             session_vars,
+            sudo: Sudo::default(),
+            horizon: Horizon::Open,
         }
+    }
+
+    /// With `SUDO_PASSWORD`; without, the owner is asked.
+    #[must_use]
+    pub fn knowing(self, password: Password) -> Self {
+        let sudo = Sudo::knowing(password);
+        Self { sudo, ..self }
+    }
+
+    /// For a session that ends with its first answer: the model has to know that its jobs do too.
+    #[must_use]
+    pub fn for_one_turn(self) -> Self {
+        let horizon = Horizon::OneTurn;
+        Self { horizon, ..self }
     }
 
     async fn run(&self, args: &Args, cx: &CallCx) -> Result<Answer, Answer> {
         let request = Request::read(args, &self.services.limits)?;
-        let place = self.surroundings(&request, cx)?;
+        let mut place = self.surroundings(&request, cx)?;
         let permit = self.gate.permit(&request.command, cx).await?;
+        place.password = self.password(&request, cx).await;
         if cx.scope.is_cancelled() {
             return Err(Answer::interrupted(String::new()));
         }
@@ -150,10 +187,15 @@ impl Terminal {
             limit,
             progress: &cx.progress,
             redactor,
+            password: place.password.as_ref(),
         };
         let run = place.run(Stdin::Null, Tty::None, Life::WithUs);
         let finished = wait.for_end(shell.start(permit, run).await?).await;
-        let output = output::present(&finished.output, limits.max_output, redactor);
+        let mut output = output::present(&finished.output, limits.max_output, redactor);
+        if let Some(password) = &place.password {
+            output = password.hidden_in(output);
+            self.sudo.heard(&output);
+        }
         let exit = match finished.ending {
             Ending::TimedOut => return Ok(Answer::timed_out(output, limit)),
             Ending::Interrupted => return Ok(Answer::interrupted(output)),
@@ -199,16 +241,31 @@ impl Terminal {
             cwd: place.cwd,
             session: cx.scope.session.clone(),
             tell: tell.clone(),
+            secret: place.password,
         };
         let (id, pid) = processes.adopt(new).await;
         let answer = Answer::ran("Background process started".to_owned(), 0)
             .and("session_id", id)
             .and("pid", pid);
+        let answer = match self.horizon {
+            Horizon::Open => answer,
+            Horizon::OneTurn => answer.and("hint", ENDS_WITH_US),
+        };
         Ok(match tell {
             Tell::Nothing => answer,
             Tell::End => answer.and("notify_on_complete", true),
             Tell::Lines(patterns) => answer.and("watch_patterns", patterns.clone()),
         })
+    }
+
+    /// What the command's `sudo` is to be told. In a terminal of its own, sudo asks there.
+    async fn password(&self, request: &Request, cx: &CallCx) -> Option<Password> {
+        let tty = matches!(request.mode, Mode::Background { tty, .. } if tty != Tty::None);
+        if tty {
+            return None;
+        }
+        let shell = &self.services.shell;
+        self.sudo.password(&request.command, shell, cx).await
     }
 
     fn surroundings(&self, request: &Request, cx: &CallCx) -> Result<Surroundings, Answer> {
@@ -226,7 +283,11 @@ impl Terminal {
             let error = format!("The working directory {} does not exist", cwd.display());
             return Err(Answer::error(error).code(126));
         }
-        Ok(Surroundings { cwd, vars })
+        Ok(Surroundings {
+            cwd,
+            vars,
+            password: None,
+        })
     }
 }
 
@@ -238,6 +299,7 @@ impl Surroundings {
             stdin,
             tty,
             life,
+            password: self.password.as_ref(),
         }
     }
 }

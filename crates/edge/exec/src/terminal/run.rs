@@ -9,6 +9,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout
 
 use super::output::{HEAD, TAIL, clean};
 use super::shell::{Shell, Started};
+use super::sudo::Password;
 
 /// An interrupted command is answered after this, whether it is gone or not.
 const ANSWER: Duration = Duration::from_millis(100);
@@ -39,6 +40,8 @@ pub(super) struct Wait<'a> {
     pub limit: Duration,
     pub progress: &'a Progress,
     pub redactor: &'a Redactor,
+    /// Not to be shown either.
+    pub password: Option<&'a Password>,
 }
 
 impl Wait<'_> {
@@ -110,7 +113,11 @@ impl Wait<'_> {
     fn last_lines(&self, recent: &str) -> String {
         let whole = recent.rfind('\n').map_or("", |end| &recent[..end]);
         let start = whole.rmatch_indices('\n').nth(TOLD_LINES - 1);
-        clean(&whole[start.map_or(0, |(at, _)| at + 1)..], self.redactor)
+        let lines = clean(&whole[start.map_or(0, |(at, _)| at + 1)..], self.redactor);
+        match self.password {
+            Some(password) => password.hidden_in(lines),
+            None => lines,
+        }
     }
 }
 

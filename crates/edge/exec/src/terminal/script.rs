@@ -80,6 +80,8 @@ trap _hermes_dump EXIT
 /// What surrounds one command.
 #[derive(Clone, Debug)]
 pub(super) struct Wrap<'a> {
+    /// Run before anything of the owner's.
+    pub prelude: &'a str,
     pub files: &'a StateFiles,
     /// Where it writes down how it leaves things; `None`: nobody will look.
     pub leftovers: Option<&'a Leftovers>,
@@ -98,8 +100,9 @@ impl Wrap<'_> {
             .map(|(name, value)| format!("\\export {name}={}\n", quote_text(value)))
             .collect();
         format!(
-            "\\. {snapshot} >/dev/null 2>&1\n\\. {exports} >/dev/null 2>&1\n{vars}\
+            "{prelude}\\. {snapshot} >/dev/null 2>&1\n\\. {exports} >/dev/null 2>&1\n{vars}\
              \\command cd -- {cwd} || \\exit 126\n{save}\\eval {command}\n",
+            prelude = self.prelude,
             snapshot = quote(&self.files.snapshot()),
             exports = quote(&self.files.exports()),
             cwd = quote(self.cwd),

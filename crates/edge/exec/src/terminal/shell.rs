@@ -14,11 +14,14 @@ use tokio_util::task::TaskTracker;
 
 use super::rewrite::compound_background;
 use super::script::{self, Leftovers, StateFiles, Wrap};
+use super::sudo::{NO_MORE_INPUT, PRELUDE, Password};
 use crate::backend::{Backend, Command, Environment, Handle, Life, Login, StartError};
 use crate::gate::Permit;
 
 /// Init files may do anything; one that waits for something is not waited for.
 const INIT_LIMIT: Duration = Duration::from_secs(15);
+/// sudo may ask a server who we are.
+const SUDO_LIMIT: Duration = Duration::from_secs(10);
 /// Linux takes no longer single argument than 128 KiB.
 const MAX_ARGUMENT: usize = 120_000;
 
@@ -48,6 +51,8 @@ pub(crate) struct Run<'a> {
     pub stdin: Stdin,
     pub tty: Tty,
     pub life: Life,
+    /// What `sudo` is told. Where the input stays open, the caller writes it there first.
+    pub password: Option<&'a Password>,
 }
 
 /// A command that was started, and where its state will be found.
@@ -79,7 +84,16 @@ impl Shell {
         let leftovers = state
             .files
             .leftovers(self.calls.fetch_add(1, Ordering::Relaxed));
+        let (prelude, stdin) = match (run.password, run.stdin) {
+            (None, stdin) => (String::new(), stdin),
+            (Some(_), Stdin::Open) => (PRELUDE.to_owned(), Stdin::Open),
+            (Some(password), _) => (
+                format!("{PRELUDE}{NO_MORE_INPUT}"),
+                Stdin::Bytes(password.line()),
+            ),
+        };
         let wrap = Wrap {
+            prelude: &prelude,
             files: &state.files,
             // A job in the background ends at some other time: its state is nobody's next.
             leftovers: (run.life == Life::WithUs).then_some(&leftovers),
@@ -96,7 +110,7 @@ impl Shell {
             shell: Login::No,
             environment: state.environment,
             dir: "/".into(),
-            stdin: run.stdin,
+            stdin,
             tty: run.tty,
             life: run.life,
         };
@@ -125,6 +139,21 @@ impl Shell {
         }
         let moved = moved?;
         Some(PathBuf::from(moved.strip_suffix('\n').unwrap_or(&moved)))
+    }
+
+    /// Whether sudo is there and would want a password.
+    pub(super) async fn sudo_asks(&self) -> bool {
+        let command = Command {
+            script: "command -v sudo && ! sudo -n true".to_owned(),
+            dir: "/".into(),
+            ..Command::default()
+        };
+        let permit = Permit::for_ourselves("ask sudo whether it wants a password");
+        let Ok(mut handle) = self.backend.start(permit, command).await else {
+            return false;
+        };
+        let ended = tokio::time::timeout(SUDO_LIMIT, end(&mut *handle)).await;
+        ended == Ok(Exit::Code(0))
     }
 
     /// Kills a command without making anybody wait for it.
@@ -174,14 +203,7 @@ impl Shell {
         };
         let permit = Permit::for_ourselves("read the login shell's settings");
         let mut handle = self.backend.start(permit, command).await?;
-        let ended = tokio::time::timeout(INIT_LIMIT, async {
-            loop {
-                if let Event::Ended(exit) = handle.next().await {
-                    return exit;
-                }
-            }
-        });
-        match ended.await {
+        match tokio::time::timeout(INIT_LIMIT, end(&mut *handle)).await {
             Err(_) => Err(StartError("it took too long".to_owned())),
             Ok(Exit::Code(_)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
             Ok(exit) => Err(StartError(format!("it ended with {exit:?}"))),
@@ -203,6 +225,14 @@ impl std::fmt::Debug for Shell {
         f.debug_struct("Shell")
             .field("state", &self.state)
             .finish_non_exhaustive()
+    }
+}
+
+async fn end(handle: &mut dyn Handle) -> Exit {
+    loop {
+        if let Event::Ended(exit) = handle.next().await {
+            return exit;
+        }
     }
 }
 

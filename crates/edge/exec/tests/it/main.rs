@@ -9,3 +9,4 @@
 mod files;
 mod gate;
 mod terminal;
+mod worktree;

@@ -5,6 +5,7 @@ mod fake;
 mod foreground;
 mod kills;
 mod state;
+mod sudo;
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -16,9 +16,6 @@ use self::repeats::Repeats;
 pub(super) use self::repeats::{Region, Seen};
 use self::stamps::Stamps;
 
-/// How many files a stale-view note lists.
-const NOTED: usize = 8;
-
 /// Shared by all file tools of the process.
 #[derive(Debug)]
 pub struct FileState {
@@ -76,39 +73,6 @@ impl FileState {
     /// A tool other than `read_file` and `search_files` runs: what looked like a loop isn't one.
     pub fn other_tool_called(&self, session: &SessionId) {
         self.lock_inner().repeats.interrupted(session);
-    }
-
-    /// The conversation was compacted: what was read is gone from it and may be asked for again.
-    pub fn compacted(&self, session: &SessionId) {
-        self.lock_inner().repeats.forget(session);
-    }
-
-    /// The session is over.
-    pub fn closed(&self, session: &SessionId) {
-        let mut inner = self.lock_inner();
-        inner.repeats.forget(session);
-        inner.stamps.forget(session);
-    }
-
-    /// For the result of a child agent: which files its parent has read and somebody else has written `since`.
-    pub fn note_for_parent(&self, parent: &SessionId, since: SystemTime) -> Option<String> {
-        let changed = self.lock_inner().stamps.changed_by_others(parent, since);
-        if changed.is_empty() || self.watch == Watch::Off {
-            return None;
-        }
-        let more = match changed.len().saturating_sub(NOTED) {
-            0 => String::new(),
-            left => format!(" and {left} more"),
-        };
-        let names: Vec<_> = changed
-            .iter()
-            .take(NOTED)
-            .map(|path| path.to_string_lossy())
-            .collect();
-        Some(format!(
-            "[Files you had read were changed meanwhile; read them again before you edit them: {}{more}]",
-            names.join(", ")
-        ))
     }
 
     /// Waits until nobody else changes these files. Sorted, so that two callers cannot wait for each other.

@@ -107,10 +107,6 @@ impl Repeats {
         }
     }
 
-    pub fn forget(&mut self, session: &SessionId) {
-        self.0.remove(session);
-    }
-
     fn session(&mut self, id: &SessionId) -> Option<&mut Session> {
         if self.0.get(id).is_none() {
             let fresh = Session {
@@ -158,9 +154,6 @@ mod tests {
         assert_eq!(repeats.seen(&me, &a, version(1)), Seen::Unchanged);
         assert_eq!(repeats.seen(&me, &a, version(2)), Seen::New);
         repeats.was_written(Path::new("/a"));
-        assert_eq!(repeats.seen(&me, &a, version(1)), Seen::New);
-        repeats.delivered(&me, a.clone(), version(1));
-        repeats.forget(&me);
         assert_eq!(repeats.seen(&me, &a, version(1)), Seen::New);
     }
 

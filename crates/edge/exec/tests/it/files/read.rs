@@ -41,8 +41,6 @@ async fn a_file_is_read_once_and_then_remembered() {
     assert_eq!(third["already_read"], 3);
     desk.services.state.other_tool_called(&"me".into());
     assert_eq!(read().await["status"], "unchanged");
-    desk.services.state.compacted(&"me".into());
-    assert_eq!(read().await["total_lines"], 2);
 }
 
 // spec: tools §8.3

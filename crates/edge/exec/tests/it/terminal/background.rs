@@ -359,7 +359,6 @@ async fn a_later_hermes_finds_the_jobs() {
     assert!(!processes("sleep 43.8").is_empty());
 
     let later = again(&desk);
-    later.services.processes.recover().await;
     let session = later.session("one");
     let list = session.process(json!({"action": "list"})).await;
     assert_eq!(list["processes"][0]["session_id"], json!(id));
@@ -389,7 +388,6 @@ async fn a_number_that_means_somebody_else_is_left_alone() {
     desk.home.write("processes.json", records.to_string());
 
     let later = again(&desk);
-    later.services.processes.recover().await;
     let session = later.session("one");
     assert_eq!(
         session.process(json!({"action": "list"})).await["processes"],

@@ -10,10 +10,10 @@ use super::{Desk, Session, args_of, eventually, processes};
 /// On an idle machine it is a tenth of a second; the two seconds a kill can take are what this excludes.
 const AT_ONCE: Duration = Duration::from_secs(1);
 
-/// Runs `command` until it has printed `up` into a file, then interrupts it; how long the answer took.
+/// Runs `command` until it has made the file `up`, then interrupts it; how long the answer took.
 async fn interrupted(session: &Session, command: &str) -> (Value, Outcome, Duration) {
     let mark = session.cwd.get().join("up");
-    let args = args_of(json!({"command": format!("echo begun; touch up; {command}")}));
+    let args = args_of(json!({"command": format!("echo begun; {command}")}));
     let call = session.terminal.call(args, &session.cx);
     let interrupt = async {
         eventually("the command runs", Duration::from_secs(5), || mark.exists()).await;
@@ -30,7 +30,7 @@ async fn interrupted(session: &Session, command: &str) -> (Value, Outcome, Durat
 #[tokio::test]
 async fn an_interrupt_is_answered_at_once() {
     let session = Desk::new().session("one");
-    let (result, outcome, took) = interrupted(&session, "sleep 42.1").await;
+    let (result, outcome, took) = interrupted(&session, "touch up; sleep 42.1").await;
     assert_eq!(result["exit_code"], 130);
     assert_eq!(result["output"], "begun\n[Command interrupted]");
     assert_eq!(outcome, Outcome::Cancelled);
@@ -45,7 +45,7 @@ async fn an_interrupt_is_answered_at_once() {
 async fn a_deaf_tree_is_gone_soon_after() {
     let desk = Desk::new();
     let session = desk.session("one");
-    let command = "trap '' TERM; sleep 42.2 | sleep 42.2; sleep 42.2";
+    let command = "trap '' TERM; touch up; sleep 42.2 | sleep 42.2; sleep 42.2";
     let start = Instant::now();
     let (result, _, took) = interrupted(&session, command).await;
     assert_eq!(result["exit_code"], 130);
