@@ -11,6 +11,7 @@ use reqwest::header::CONTENT_TYPE;
 use crate::call::Call;
 use crate::classify::SessionSize;
 use crate::dialect::{self, Decoder, Ending, Fault, Wire};
+use crate::dump::Why;
 use crate::reply::Draft;
 use crate::timing::{Limits, Load};
 use crate::tokens;
@@ -43,6 +44,12 @@ impl From<Trouble> for Broken {
 impl Call<'_> {
     pub(crate) async fn attempt(&mut self) -> Result<ModelReply, Broken> {
         let wire = dialect::encode(&self.route, self.request);
+        if let Some(dumps) = self.inner.dumps.as_ref().filter(|dumps| dumps.wants_all()) {
+            let session = &self.scope.session;
+            dumps
+                .write(session, &self.route, wire.clone(), Why::Sending)
+                .await;
+        }
         // A JSON value can always be written.
         let body = serde_json::to_vec(&wire.body).unwrap_or_default();
         self.size.tokens = tokens(body.len());

@@ -13,6 +13,8 @@ use crate::attempt::Broken;
 use crate::classify::{SessionSize, is_streaming_refused};
 use crate::client::{Inner, Item, cancelled};
 use crate::cost;
+use crate::dialect;
+use crate::dump::Why;
 use crate::reply::Draft;
 use crate::route::Route;
 use crate::trouble::{Failed, Trouble, Where};
@@ -53,6 +55,19 @@ impl<'a> Call<'a> {
 
     /// Tries until there is a reply, or an error that trying again won't change.
     pub async fn answer(mut self) -> Result<ModelReply, ModelError> {
+        let answer = self.tries().await;
+        if let (Err(error), Some(dumps)) = (&answer, &self.inner.dumps)
+            && !matches!(error.kind, Kind::Cancelled | Kind::NotConfigured)
+        {
+            let wire = dialect::encode(&self.route, self.request);
+            let session = &self.scope.session;
+            let why = Why::Failed(error);
+            dumps.write(session, &self.route, wire, why).await;
+        }
+        answer
+    }
+
+    async fn tries(&mut self) -> Result<ModelReply, ModelError> {
         let (mut attempt, mut drops) = (1, 0);
         loop {
             let Broken { trouble, draft } = match self.attempt().await {

@@ -17,6 +17,8 @@ pub(crate) struct Catalogue {
     rules: Vec<Rule>,
     modes: Vec<ModeRule>,
     vendors: BTreeMap<String, String>,
+    /// Short names; `*` before what a model's name has in it.
+    pub families: BTreeMap<String, String>,
 }
 
 /// One provider.

@@ -13,6 +13,7 @@ use hermes_types::{
 };
 
 use crate::call::Call;
+use crate::dump::Dumps;
 use crate::http::Http;
 use crate::route::{Concessions, Route};
 use crate::timing::Timing;
@@ -35,6 +36,8 @@ pub(crate) struct Inner {
     pub timing: Timing,
     pub http: Arc<Http>,
     pub learned: Learned,
+    /// `None`: requests are not written down.
+    pub dumps: Option<Dumps>,
 }
 
 /// What the server has been found not to take, for as long as this client lives.
@@ -47,6 +50,15 @@ pub(crate) struct Learned {
 
 impl RouteClient {
     pub fn new(route: Route, timing: Timing, http: Arc<Http>) -> Self {
+        Self::made(route, timing, http, None)
+    }
+
+    /// One that writes requests down.
+    pub fn dumping(route: Route, timing: Timing, http: Arc<Http>, dumps: Dumps) -> Self {
+        Self::made(route, timing, http, Some(dumps))
+    }
+
+    fn made(route: Route, timing: Timing, http: Arc<Http>, dumps: Option<Dumps>) -> Self {
         let info = ModelInfo {
             provider: route.provider.clone(),
             model: route.model.clone(),
@@ -58,6 +70,7 @@ impl RouteClient {
             timing,
             http,
             learned: Learned::default(),
+            dumps,
         };
         Self {
             info,

@@ -5,12 +5,10 @@ use std::path::{Path, PathBuf};
 
 use hermes_home::config::Settings;
 use hermes_home::{Modes, replace_file, yaml};
-use reqwest::Client;
 use serde_json::{Map, Value, json};
 
 use crate::limits;
 use crate::providers::Provider;
-use crate::route::{Auth, Route};
 
 /// With less there is no room for a system prompt, tools and a conversation.
 pub const SMALLEST_WINDOW: u64 = 64_000;
@@ -27,7 +25,7 @@ pub enum Source {
     Settings,
     /// An earlier error message of the server.
     Learned,
-    /// The server's list of models.
+    /// The server itself.
     Server,
     /// The model's name.
     Family,
@@ -130,56 +128,6 @@ pub fn remember(
     replace_file(&cache_path(home), text, modes)
 }
 
-/// Asks the server's list of models. Whatever goes wrong, the answer is just missing.
-pub(crate) async fn ask(client: &Client, route: &Route) -> Option<u64> {
-    let mut url = route.base_url.clone();
-    url.set_path(&format!("{}/models", url.path().trim_end_matches('/')));
-    let mut get = client.get(url);
-    get = match route.quirks.auth {
-        Auth::Bearer => get.bearer_auth(route.key.expose()),
-        Auth::ApiKeyHeader => get.header("x-api-key", route.key.expose()),
-    };
-    let response = get.send().await.ok()?.error_for_status().ok()?;
-    let listing: Value = response.json().await.ok()?;
-    in_listing(&listing, &route.model)
-}
-
-/// The window of `model` in a list of models; of the only one, if there is only one.
-fn in_listing(listing: &Value, model: &str) -> Option<u64> {
-    let models = listing["data"]
-        .as_array()
-        .or_else(|| listing["models"].as_array())?;
-    let named = models
-        .iter()
-        .find(|entry| entry["id"] == model || entry["name"] == model);
-    let entry = match models.as_slice() {
-        [only] => named.or(Some(only)),
-        _ => named,
-    }?;
-    window_of(entry).or_else(|| window_of(&entry["meta"]))
-}
-
-fn window_of(entry: &Value) -> Option<u64> {
-    const NAMES: [&str; 12] = [
-        "context_length",
-        "context_window",
-        "context_size",
-        "max_context_length",
-        "max_position_embeddings",
-        "max_model_len",
-        "max_input_tokens",
-        "max_sequence_length",
-        "max_seq_len",
-        "n_ctx_train",
-        "n_ctx",
-        "ctx_size",
-    ];
-    NAMES
-        .iter()
-        .find_map(|name| entry[*name].as_u64())
-        .filter(|tokens| *tokens > 0)
-}
-
 fn with_commas(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -197,30 +145,6 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-
-    #[test]
-    fn windows_in_listings() {
-        let check =
-            |listing: Value, expected| assert_eq!(in_listing(&listing, "m"), expected, "{listing}");
-        check(json!({"data": [{"id": "m", "context_length": 5}]}), Some(5));
-        check(
-            json!({"data": [{"id": "x", "n_ctx": 1}, {"id": "m", "max_model_len": 7}]}),
-            Some(7),
-        );
-        check(
-            json!({"data": [{"id": "x"}, {"id": "y", "n_ctx": 1}]}),
-            None,
-        );
-        check(
-            json!({"data": [{"id": "other.gguf", "meta": {"n_ctx_train": 9}}]}),
-            Some(9),
-        );
-        check(
-            json!({"models": [{"name": "m", "max_context_length": 3}]}),
-            Some(3),
-        );
-        check(json!({"data": "odd"}), None);
-    }
 
     #[test]
     fn what_was_learned_is_remembered() {

@@ -8,13 +8,17 @@ use hermes_home::config::Settings;
 use hermes_home::{Env, Home};
 use hermes_net::within;
 use hermes_types::{ModelClient, ModelError, Models, Purpose, Scope};
+use serde_json::Value;
 
 use crate::catalogue::catalogue;
 use crate::client::RouteClient;
-use crate::context::{self, ContextLength, Source};
+use crate::context::{ContextLength, Source};
+use crate::dump::Dumps;
+use crate::family;
 use crate::http::Http;
 use crate::resolve::{self, Sources};
-use crate::route::Route;
+use crate::route::{Mode, Route};
+use crate::server;
 use crate::timing::Timing;
 use crate::wish::{Overrides, Wish};
 
@@ -25,14 +29,18 @@ pub struct RoutedModels {
     env: Env,
     home: PathBuf,
     http: Arc<Http>,
+    dumps: Dumps,
     main: Route,
-    context: OnceLock<ContextLength>,
+    overrides: Overrides,
+    /// The main route with what its server told about it.
+    asked: OnceLock<Route>,
     /// One client for the whole session, so that what it learns about its server stays.
     client: OnceLock<Arc<RouteClient>>,
 }
 
 impl RoutedModels {
-    /// Decides about the main model. Asks nobody; fails if there is no model, no key, no such provider.
+    /// Decides about the main model. Asks nobody; fails if there is no model, no key, no such provider. A server
+    /// next door may be left to name its only model: [`context`](Self::context) asks it.
     pub fn new(
         home: &Home,
         settings: Settings,
@@ -46,11 +54,13 @@ impl RoutedModels {
         };
         let main = resolve::resolve(sources, overrides)?;
         let user_agent = concat!("HermesAgent/", env!("CARGO_PKG_VERSION"));
-        let http = Http::new(user_agent, Timing::default().connect);
+        let http = Http::new(user_agent, Timing::default().connect).with_network(&settings, &env);
         Ok(Self {
             home: home.dir().to_owned(),
             http: Arc::new(http),
-            context: OnceLock::new(),
+            dumps: Dumps::new(home, &env),
+            overrides: overrides.clone(),
+            asked: OnceLock::new(),
             client: OnceLock::new(),
             settings,
             env,
@@ -58,38 +68,70 @@ impl RoutedModels {
         })
     }
 
-    /// The main model's route.
+    /// The main model's route. Without a model, as long as the server has not been asked for its only one.
     pub fn route(&self) -> &Route {
-        &self.main
+        self.asked.get().unwrap_or(&self.main)
     }
 
-    /// The main model's window. Asks the server once if nobody else knows for certain, and never for long. Call it
-    /// before the first client is taken, so that the client knows the answer too.
+    /// Whether the model's own name is known. If not, it is a server's only one or the newest of a family, and
+    /// [`context`](Self::context) asks for it.
+    pub fn is_named(&self) -> bool {
+        let model = &self.route().model;
+        !model.is_empty() && !family::is_family(model)
+    }
+
+    /// The main model's window. Asks the server once for what nobody else knows for certain, and never for long.
+    /// Call it before the first client is taken, so that the client knows the answers too.
     pub async fn context(&self, scope: &Scope) -> ContextLength {
-        if let Some(known) = self.context.get() {
-            return *known;
+        if self.asked.get().is_none() {
+            let route = self.ask(scope).await;
+            // Two at once ask twice; the first answer stays.
+            let _ = self.asked.set(route);
         }
-        let mut found = self.main.context;
-        if !found.is_certain()
-            && !catalogue().knows_host(&self.main.base_url)
-            && let Some(tokens) = self.ask(scope).await
-        {
-            found = ContextLength {
-                tokens,
-                source: Source::Server,
-            };
-        }
-        *self.context.get_or_init(|| found)
+        self.route().context
     }
 
-    async fn ask(&self, scope: &Scope) -> Option<u64> {
-        let client = self.http.client(&self.main.base_url).ok()?;
-        let asked = within(
-            scope,
-            Timing::default().probe,
-            context::ask(&client, &self.main),
-        );
-        asked.await.ok().flatten()
+    async fn ask(&self, scope: &Scope) -> Route {
+        let mut route = self.main.clone();
+        let Ok(client) = self.http.client(&route.base_url) else {
+            return route;
+        };
+        let probe = Timing::default().probe;
+        if !self.is_named() || is_window_open(&route) {
+            let listing = within(scope, probe, server::listing(&client, &route)).await;
+            if let Some(listing) = listing.ok().flatten() {
+                route = self.listed(route, &listing);
+            }
+        }
+        if may_be_ollama(&route) {
+            let window = within(scope, probe, server::ollama_window(&client, &route)).await;
+            if let Some(tokens) = window.ok().flatten() {
+                be_kept(&mut route, tokens);
+            }
+        }
+        route
+    }
+
+    /// The route with what a list of models adds.
+    fn listed(&self, route: Route, listing: &Value) -> Route {
+        let name = server::name_in(listing, &route.model);
+        let named = name.and_then(|name| self.renamed(name).ok());
+        let mut route = named.unwrap_or(route);
+        if is_window_open(&route)
+            && let Some(tokens) = server::window_in(listing, &route.model)
+        {
+            route.context = told(tokens);
+        }
+        route
+    }
+
+    /// The main route with the name its server gave the model.
+    fn renamed(&self, model: String) -> Result<Route, ModelError> {
+        let overrides = Overrides {
+            model: Some(model),
+            ..self.overrides.clone()
+        };
+        resolve::resolve(self.sources(), &overrides)
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -102,14 +144,15 @@ impl RoutedModels {
 
     fn main_client(&self) -> Arc<RouteClient> {
         let make = || {
-            let mut route = self.main.clone();
-            if let Some(context) = self.context.get() {
-                route.context = *context;
-            }
+            let route = self.route().clone();
             let timing = self.timing(&route);
-            Arc::new(RouteClient::new(route, timing, self.http.clone()))
+            Arc::new(self.routed(route, timing))
         };
         self.client.get_or_init(make).clone()
+    }
+
+    fn routed(&self, route: Route, timing: Timing) -> RouteClient {
+        RouteClient::dumping(route, timing, self.http.clone(), self.dumps.clone())
     }
 
     fn timing(&self, route: &Route) -> Timing {
@@ -119,9 +162,9 @@ impl RoutedModels {
     /// A side task's own client. Without a setting of its own it is the main model with the task's time limit.
     fn side_task(&self, task: &str) -> Result<RouteClient, ModelError> {
         let route = match Wish::side_task(self.sources(), task) {
-            None => self.main.clone(),
+            None => self.route().clone(),
             Some(wish) if wish.provider.is_empty() && wish.base_url.is_empty() => {
-                let mut route = self.main.clone();
+                let mut route = self.route().clone();
                 if !wish.model.is_empty() {
                     route = self.other_model(wish.model)?;
                 }
@@ -135,13 +178,13 @@ impl RoutedModels {
         timing.call = Duration::try_from_secs_f64(limit)
             .ok()
             .filter(|limit| !limit.is_zero());
-        Ok(RouteClient::new(route, timing, self.http.clone()))
+        Ok(self.routed(route, timing))
     }
 
     /// The main provider with another model.
     fn other_model(&self, model: String) -> Result<Route, ModelError> {
         let overrides = Overrides {
-            provider: Some(self.main.provider.clone()),
+            provider: Some(self.route().provider.clone()),
             model: Some(model),
         };
         resolve::resolve(self.sources(), &overrides)
@@ -149,7 +192,7 @@ impl RoutedModels {
 
     fn with_model(&self, wish: Wish) -> Wish {
         let model = match wish.model.is_empty() {
-            true => self.main.model.clone(),
+            true => self.route().model.clone(),
             false => wish.model,
         };
         let provider = match wish.provider.is_empty() {
@@ -166,9 +209,44 @@ impl RoutedModels {
 
 impl Models for RoutedModels {
     fn client(&self, purpose: &Purpose) -> Result<Arc<dyn ModelClient>, ModelError> {
+        if self.route().model.is_empty() {
+            return Err(resolve::no_model());
+        }
         match purpose {
             Purpose::Main => Ok(self.main_client()),
             Purpose::Aux(task) => Ok(Arc::new(self.side_task(task)?)),
         }
+    }
+}
+
+/// Whether the server may know better how much it takes. What is known about well-known hosts' models is
+/// better than what they list.
+fn is_window_open(route: &Route) -> bool {
+    !route.context.is_certain() && !catalogue().knows_host(&route.base_url)
+}
+
+/// Whether to ask for what only Ollama tells: how much of a conversation it could keep. It keeps little unless
+/// every request says otherwise, and nothing in its replies shows that the rest is gone.
+fn may_be_ollama(route: &Route) -> bool {
+    let is_open = !route.context.is_certain() || server::is_ollama_port(&route.base_url);
+    route.mode == Mode::ChatCompletions
+        && route.is_local()
+        && !route.model.is_empty()
+        && is_open
+        && !route.quirks.body.contains_key("options")
+}
+
+/// Has an Ollama server keep as much as it can and its owner wants.
+fn be_kept(route: &mut Route, tokens: u64) {
+    if !route.context.is_certain() {
+        route.context = told(tokens);
+    }
+    route.quirks.keep(route.context.tokens.min(tokens));
+}
+
+fn told(tokens: u64) -> ContextLength {
+    ContextLength {
+        tokens,
+        source: Source::Server,
     }
 }

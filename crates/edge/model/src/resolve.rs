@@ -40,7 +40,7 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
     let (url, minted) = address(sources, &wish, &provider)?;
     let (key, key_name) = key(sources, &wish, &provider, &url, minted)?;
     let mode = mode(&wish, &provider, &url)?;
-    let model = model(&wish, &provider)?;
+    let model = model(&wish, &provider, &url)?;
     let place = Place {
         provider: &provider.row.id,
         url: &url,
@@ -49,8 +49,14 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
     };
     let mut quirks = catalogue().quirks(&provider.row.quirks, place);
     adjust(&mut quirks, sources, place);
+    let mut configured = context::configured(sources.settings, &provider, &model, wish.is_main);
+    if let Some(kept) = ollama_window(sources, &wish, &url) {
+        // It forgets the rest, whatever the model could take.
+        let window = configured.map_or(kept, |configured| configured.min(kept));
+        configured = Some(window);
+        quirks.keep(window);
+    }
     quirks.body.extend(wish.extra_body);
-    let configured = context::configured(sources.settings, &provider, &model, wish.is_main);
     let base_url = url.as_str().trim_end_matches('/');
     let context = context::offline(sources.home, &model, base_url, configured);
     Ok(Route {
@@ -104,15 +110,17 @@ fn automatic(sources: Sources<'_>, wish: &Wish) -> Result<String, ModelError> {
                 .as_ref()
                 .is_some_and(|name| login(sources, name).is_some())
     });
-    usable.next().map(|row| row.id.clone()).ok_or_else(|| {
-        not_configured(
-            "No model provider is set up. Choose one with `hermes model`, or put a key into .env: \
-             `hermes config set OPENROUTER_API_KEY <key>`. For a model of your own: \
-             `hermes config set model.base_url http://127.0.0.1:11434/v1`"
-                .to_owned(),
-        )
-    })
+    let chosen = usable.next().map(|row| row.id.clone());
+    chosen.ok_or_else(|| not_configured(FIRST_STEPS.to_owned()))
 }
+
+const FIRST_STEPS: &str = "\
+No model provider is set up. `hermes model list` shows which there are; for example:
+  hermes config set model.provider openrouter
+  hermes config set model.default anthropic/claude-sonnet-4.5
+  hermes config set OPENROUTER_API_KEY <key>      (or OPENAI_API_KEY, ANTHROPIC_API_KEY, …; kept in .env)
+For a server of your own, with or without a key:
+  hermes config set model.base_url http://127.0.0.1:11434/v1";
 
 fn login(sources: Sources<'_>, name: &str) -> Option<auth::Minted> {
     auth::minted(sources.home, name, Timestamp::now())
@@ -235,7 +243,8 @@ fn mode(wish: &Wish, provider: &Provider, url: &Url) -> Result<Mode, ModelError>
         .unwrap_or(Mode::ChatCompletions))
 }
 
-fn model(wish: &Wish, provider: &Provider) -> Result<String, ModelError> {
+/// Empty if it is the server's only one, whatever its name.
+fn model(wish: &Wish, provider: &Provider, url: &Url) -> Result<String, ModelError> {
     let default = provider
         .own_text(&["default_model", "model"])
         .unwrap_or_default();
@@ -244,13 +253,18 @@ fn model(wish: &Wish, provider: &Provider) -> Result<String, ModelError> {
     } else {
         &wish.model
     };
-    if text.is_empty() {
-        return Err(not_configured(
-            "No model is chosen. Choose one with `hermes model`, or `hermes config set model.default <name>`"
-                .to_owned(),
-        ));
+    if text.is_empty() && !(wish.is_main && host::is_local(url)) {
+        return Err(no_model());
     }
     Ok(catalogue().spell(&provider.row, text))
+}
+
+pub(crate) fn no_model() -> ModelError {
+    not_configured(
+        "No model is chosen. Choose one with `hermes model`, or `hermes config set model.default <name>`. \
+         It can be left out if `model.base_url` is a server of your own that runs and has only one"
+            .to_owned(),
+    )
 }
 
 /// What the owner's settings add to the quirks of a place.
@@ -275,13 +289,6 @@ fn adjust(quirks: &mut Quirks, sources: Sources<'_>, place: Place<'_>) {
                 .insert("provider".to_owned(), routing.clone().into());
         }
     }
-    if let Some(window) = settings.get("model.ollama_num_ctx").and_then(Value::as_u64)
-        && host::is_local(place.url)
-    {
-        quirks
-            .body
-            .insert("options".to_owned(), json!({"num_ctx": window}));
-    }
     let headers = settings
         .get("model.default_headers")
         .and_then(Value::as_object);
@@ -290,6 +297,12 @@ fn adjust(quirks: &mut Quirks, sources: Sources<'_>, place: Place<'_>) {
             quirks.headers.insert(name.clone(), value.to_owned());
         }
     }
+}
+
+/// How much of a conversation its owner has an Ollama server keep.
+fn ollama_window(sources: Sources<'_>, wish: &Wish, url: &Url) -> Option<u64> {
+    let set = sources.settings.get("model.ollama_num_ctx")?;
+    set.as_u64().filter(|_| wish.is_main && host::is_local(url))
 }
 
 fn parse_url(text: &str) -> Result<Url, ModelError> {

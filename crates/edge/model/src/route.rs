@@ -7,7 +7,7 @@ use std::fmt;
 
 use reqwest::Url;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::context::ContextLength;
 
@@ -170,6 +170,14 @@ impl Route {
     /// Whether the model runs here or next door: slow is normal there, and silence is not a fault.
     pub fn is_local(&self) -> bool {
         crate::host::is_local(&self.base_url)
+    }
+}
+
+impl Quirks {
+    /// Has an Ollama server keep this much of a conversation.
+    pub(crate) fn keep(&mut self, tokens: u64) {
+        let options = json!({"num_ctx": tokens});
+        self.body.insert("options".to_owned(), options);
     }
 }
 

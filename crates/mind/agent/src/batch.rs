@@ -9,7 +9,7 @@ use hermes_types::{Args, Parallel, ToolOutput};
 use crate::pipeline::{Pipeline, not_started};
 
 /// Calls running at the same time.
-const WORKERS: usize = 8;
+const WORKERS: usize = 16;
 
 /// A call that may run.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, Usage};
+use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, Role, Usage};
 
 use crate::request;
 
@@ -10,6 +10,8 @@ use crate::request;
 pub struct Conversation {
     /// Built once; sent with every request byte for byte.
     pub system: String,
+    /// Follows the system prompt as long as it is wanted; never stored.
+    pub overlay: String,
     messages: Vec<Message>,
     /// Messages only for the next request; never stored, gone with the next real one.
     scaffold: Vec<Message>,
@@ -24,6 +26,7 @@ impl Conversation {
         request::mend(&mut messages);
         Self {
             system,
+            overlay: String::new(),
             messages,
             scaffold: Vec::new(),
             journal,
@@ -36,6 +39,7 @@ impl Conversation {
     pub fn hand_over(&self) -> Self {
         Self {
             system: self.system.clone(),
+            overlay: self.overlay.clone(),
             messages: self.messages.clone(),
             scaffold: Vec::new(),
             journal: self.journal.clone(),
@@ -45,6 +49,14 @@ impl Conversation {
 
     pub fn messages(&self) -> &[Message] {
         &self.messages
+    }
+
+    /// The system message of the next request.
+    pub fn instructions(&self) -> String {
+        match self.overlay.as_str() {
+            "" => self.system.clone(),
+            overlay => format!("{}\n\n{overlay}", self.system),
+        }
     }
 
     /// The messages of the next request.
@@ -74,6 +86,19 @@ impl Conversation {
             self.messages.truncate(len);
             let written = self.journal.rewrite(&self.messages).await;
             self.note(written);
+        }
+    }
+
+    /// Calls whose turn failed would be taken up by the next one; they go, with their results.
+    pub(crate) async fn take_back_dangling(&mut self) {
+        let is_result = |message: &&Message| message.role == Role::Tool;
+        let results = self.messages.iter().rev().take_while(is_result).count();
+        let len = self.messages.len() - results;
+        let asked = self.messages[..len]
+            .last()
+            .is_some_and(|message| !message.tool_calls.is_empty());
+        if results > 0 && asked {
+            self.truncate(len - 1).await;
         }
     }
 

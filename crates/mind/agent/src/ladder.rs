@@ -1,10 +1,10 @@
 //! What a reply means and what to do about one that means nothing: decided here, done by the turn.
 
-use hermes_types::{Content, Finish, FunctionCall, Message, ModelReply, Role, ToolCall};
+use hermes_types::{Content, Finish, Message, ModelReply, Role, ToolCall};
 
 use crate::batch::Call;
+use crate::calls;
 use crate::json::{Parsed, arguments};
-use crate::names;
 use crate::request::PREFILL;
 use crate::think::{has_reasoning, visible};
 use crate::toolbox::Toolbox;
@@ -64,8 +64,9 @@ const SKIPPED: &str = "Skipped because another call in the same reply was wrong;
 
 impl Climb {
     /// Decides about one reply.
-    pub fn next(&mut self, reply: ModelReply, history: &[Message], toolbox: &Toolbox) -> Next {
+    pub fn next(&mut self, mut reply: ModelReply, history: &[Message], toolbox: &Toolbox) -> Next {
         if !reply.message.tool_calls.is_empty() {
+            calls::set_apart(&mut reply.message.tool_calls, history);
             return self.calls(reply, toolbox);
         }
         let text = visible(&reply.message);
@@ -95,10 +96,8 @@ impl Climb {
     }
 
     fn calls(&mut self, mut reply: ModelReply, toolbox: &Toolbox) -> Next {
-        drop_doubles(&mut reply.message.tool_calls);
-        let known = toolbox.names();
         for call in &mut reply.message.tool_calls {
-            if let Some(name) = names::resolve(&call.function.name, &known) {
+            if let Some(name) = toolbox.meant(&call.function.name) {
                 call.function.name = name.to_owned();
             }
         }
@@ -134,19 +133,18 @@ impl Climb {
         });
         let text = visible(&reply.message);
         self.aside = (housekeeping && !text.trim().is_empty()).then_some(text);
-        let calls = reply
-            .message
-            .tool_calls
-            .iter()
-            .zip(parsed)
-            .filter_map(|(call, parsed)| match parsed {
-                Parsed::Object(args) => Some(Call {
+        let calls = reply.message.tool_calls.iter_mut().zip(parsed);
+        let calls = calls.filter_map(|(call, parsed)| match parsed {
+            Parsed::Object(args) => {
+                calls::settle(&mut call.function);
+                Some(Call {
                     id: call.id.clone(),
                     name: call.function.name.clone(),
                     args,
-                }),
-                _ => None,
-            });
+                })
+            }
+            _ => None,
+        });
         Next::Run {
             calls: calls.collect(),
             message: reply.message,
@@ -290,21 +288,15 @@ impl Climb {
     }
 }
 
-/// The message with a result for each of its calls. Arguments that could not be read are not kept: they would
-/// be sent again with every request.
+/// The message with a result for each of its calls. What could not be read of them is not kept: it would be
+/// sent again with every request.
 fn answered(mut message: Message, mut result: impl FnMut(&ToolCall) -> String) -> Vec<Message> {
-    let results: Vec<Message> = message
-        .tool_calls
-        .iter()
-        .map(|call| Message::tool(&call.id, &call.function.name, error_json(&result(call))))
-        .collect();
-    for FunctionCall {
-        arguments: text, ..
-    } in message.tool_calls.iter_mut().map(|call| &mut call.function)
-    {
-        if !matches!(arguments(text), Parsed::Object(_)) {
-            *text = "{}".to_owned();
-        }
+    let mut results = Vec::with_capacity(message.tool_calls.len());
+    for call in &mut message.tool_calls {
+        let text = error_json(&result(call));
+        calls::spell(&mut call.function.name);
+        calls::settle(&mut call.function);
+        results.push(Message::tool(&call.id, &call.function.name, text));
     }
     message.content.get_or_insert(Content::Text(String::new()));
     std::iter::once(message).chain(results).collect()
@@ -312,10 +304,4 @@ fn answered(mut message: Message, mut result: impl FnMut(&ToolCall) -> String) -
 
 fn error_json(text: &str) -> String {
     serde_json::json!({ "error": text }).to_string()
-}
-
-/// Some models say the same thing twice.
-fn drop_doubles(calls: &mut Vec<ToolCall>) {
-    let mut seen = std::collections::HashSet::new();
-    calls.retain(|call| seen.insert((call.function.name.clone(), call.function.arguments.clone())));
 }

@@ -1,6 +1,7 @@
 //! The agent: runs turns, builds requests, runs tools. Knows no provider, no platform and no tool by name.
 
 mod batch;
+mod calls;
 mod coerce;
 mod conversation;
 mod guard;
@@ -9,6 +10,7 @@ mod json;
 mod ladder;
 mod names;
 mod pipeline;
+mod recover;
 mod request;
 mod scan;
 mod spill;

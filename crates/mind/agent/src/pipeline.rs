@@ -116,7 +116,8 @@ impl Pipeline {
             return not_started();
         }
         let cx = self.context(id);
-        let work = AssertUnwindSafe(tool.call(args, &cx)).catch_unwind();
+        // Called inside, so that a panic before its first await is caught too.
+        let work = AssertUnwindSafe(async { tool.call(args, &cx).await }).catch_unwind();
         tokio::pin!(work);
         let finished = tokio::select! {
             finished = &mut work => finished,

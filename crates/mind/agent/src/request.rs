@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use hermes_types::{Content, Message, Role};
 
-use crate::json::{Parsed, arguments};
+use crate::calls;
 
 const CORRUPTED: &str = "[The arguments of this call were corrupted and have been dropped.] ";
 const UNANSWERED: &str = "[No result was recorded for this call.]";
@@ -38,33 +38,29 @@ pub fn outgoing(messages: &[Message], scaffold: &[Message]) -> Vec<Message> {
 /// Old history may hold arguments that no provider accepts; they have run or failed long ago.
 fn mend_arguments(messages: &mut [Message]) {
     let mut broken = HashSet::new();
-    for call in messages
-        .iter_mut()
-        .flat_map(|message| &mut message.tool_calls)
-    {
-        if !matches!(arguments(&call.function.arguments), Parsed::Object(_)) {
-            call.function.arguments = "{}".to_owned();
-            broken.insert(call.id.clone());
+    for message in messages {
+        if message.role == Role::Tool {
+            let is_broken = |id: &String| broken.contains(id);
+            if message.tool_call_id.as_ref().is_some_and(is_broken) {
+                mark_corrupted(message);
+            }
+            continue;
         }
-    }
-    for message in messages
-        .iter_mut()
-        .filter(|message| message.role == Role::Tool)
-    {
-        if message
-            .tool_call_id
-            .as_ref()
-            .is_some_and(|id| broken.contains(id))
-        {
-            let text = message
-                .content
-                .as_ref()
-                .map(Content::plain)
-                .unwrap_or_default();
-            if !text.starts_with(CORRUPTED) {
-                message.content = Some(Content::Text(format!("{CORRUPTED}{text}")));
+        // Ids are unique among neighbours only.
+        broken.clear();
+        for call in &mut message.tool_calls {
+            if !calls::settle(&mut call.function) {
+                broken.insert(call.id.clone());
             }
         }
+    }
+}
+
+fn mark_corrupted(message: &mut Message) {
+    let content = message.content.as_ref();
+    let text = content.map(Content::plain).unwrap_or_default();
+    if !text.starts_with(CORRUPTED) {
+        message.content = Some(Content::Text(format!("{CORRUPTED}{text}")));
     }
 }
 

@@ -5,10 +5,14 @@ use std::sync::Arc;
 
 use hermes_types::{Availability, Tool, ToolDef};
 
+use crate::names;
+
 /// Tools by name, in name order.
 #[derive(Clone, Default)]
 pub struct Toolbox {
     tools: BTreeMap<String, Arc<dyn Tool>>,
+    /// Other spellings that old conversations and skills use; the model is not told.
+    aliases: BTreeMap<String, String>,
 }
 
 impl Toolbox {
@@ -20,11 +24,37 @@ impl Toolbox {
                 kept.entry(tool.spec().name.clone()).or_insert(tool);
             }
         }
-        Self { tools: kept }
+        Self {
+            tools: kept,
+            aliases: BTreeMap::new(),
+        }
+    }
+
+    /// More tools, and other spellings of their names.
+    #[must_use]
+    pub fn and<'n>(
+        &self,
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+        aliases: impl IntoIterator<Item = (&'n str, &'n str)>,
+    ) -> Self {
+        let own = |(alias, name): (&str, &str)| (alias.to_owned(), name.to_owned());
+        Self {
+            aliases: aliases.into_iter().map(own).collect(),
+            ..Self::new(self.tools.values().cloned().chain(tools))
+        }
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name)
+        let own = self.tools.get(name);
+        own.or_else(|| self.tools.get(self.aliases.get(name)?))
+    }
+
+    /// The name of the tool that `name` stands for, if one does.
+    pub fn meant(&self, name: &str) -> Option<&str> {
+        match self.aliases.get(name) {
+            Some(name) if self.tools.contains_key(name) => Some(name),
+            _ => names::resolve(name, &self.names()),
+        }
     }
 
     pub fn names(&self) -> Vec<&str> {

@@ -15,6 +15,7 @@ use crate::guard::{Guard, GuardLimits};
 use crate::hints::Hints;
 use crate::ladder::{Climb, Next};
 use crate::pipeline::Pipeline;
+use crate::recover::{Recovered, Recovery};
 use crate::steer::Steer;
 use crate::toolbox::Toolbox;
 
@@ -122,19 +123,16 @@ impl Turn {
             );
             let reply = match asked.await {
                 Ok(reply) => reply,
-                Err(error) if error.kind == ModelErrorKind::Cancelled => {
-                    return interrupted(end, "interrupted_during_api_call");
-                }
                 Err(error) => match recovered.from(&error, conversation) {
-                    true => continue,
-                    false => {
-                        return failed(
-                            end,
-                            String::new(),
-                            error.to_string(),
-                            "all_retries_exhausted_no_response",
-                        );
+                    Some(Recovery::Changed(told)) => {
+                        self.events.send(AgentEvent::Notice(told.to_owned()));
+                        continue;
                     }
+                    Some(Recovery::Room(tokens)) => {
+                        room = Some(tokens);
+                        continue;
+                    }
+                    None => return unanswered(end, &error),
                 },
             };
             conversation.count(&reply.usage, &reply.cost).await;
@@ -165,7 +163,7 @@ impl Turn {
                     error,
                     reason,
                 } => {
-                    take_back_dangling(conversation).await;
+                    conversation.take_back_dangling().await;
                     return failed(end, text, error, reason);
                 }
             }
@@ -187,16 +185,17 @@ impl Turn {
         ))
     }
 
-    /// One request and its reply; everything that streams in goes to whoever watches.
+    /// One request and its reply; everything that streams in goes to whoever watches. What was read of a reply
+    /// before an interrupt has been said, and stays.
     async fn ask(
         &self,
-        conversation: &Conversation,
+        conversation: &mut Conversation,
         tools: Vec<hermes_types::ToolDef>,
         max_output: Option<u64>,
         end: &mut TurnEnd,
     ) -> Result<ModelReply, ModelError> {
         let request = ModelRequest {
-            system: conversation.system.clone(),
+            system: conversation.instructions(),
             messages: conversation.outgoing(),
             tools,
             max_output: max_output.or(self.limits.max_output),
@@ -204,11 +203,28 @@ impl Turn {
         };
         end.api_calls += 1;
         let mut stream = self.model.stream(request, self.scope.child());
+        let mut said = String::new();
         while let Some(event) = stream.next().await {
-            match event? {
-                ModelEvent::Text(text) => self.events.send(AgentEvent::Text(text)),
+            let event = match event {
+                Err(error) if error.kind == ModelErrorKind::Cancelled => {
+                    if !said.trim().is_empty() {
+                        conversation.push(Message::assistant(said)).await;
+                    }
+                    return Err(error);
+                }
+                event => event?,
+            };
+            match event {
+                ModelEvent::Text(text) => {
+                    said.push_str(&text);
+                    self.events.send(AgentEvent::Text(text));
+                }
                 ModelEvent::Reasoning(text) => self.events.send(AgentEvent::Reasoning(text)),
-                ModelEvent::Retrying(retrying) => self.events.send(AgentEvent::Retrying(retrying)),
+                ModelEvent::Retrying(retrying) => {
+                    // The reply begins anew.
+                    said.clear();
+                    self.events.send(AgentEvent::Retrying(retrying));
+                }
                 ModelEvent::ToolCall(_) => {}
                 ModelEvent::Done(reply) => {
                     self.add_up(&reply, end);
@@ -307,6 +323,9 @@ impl Turn {
                         return;
                     }
                 }
+                Err(error) if error.kind == ModelErrorKind::Cancelled => {
+                    return interrupted(end, "interrupted_during_api_call");
+                }
                 Err(error) => {
                     return failed(end, String::new(), error.to_string(), "budget_exhausted");
                 }
@@ -321,47 +340,11 @@ impl Turn {
     }
 }
 
-/// Recoveries that change the conversation; each happens once.
-#[derive(Default)]
-struct Recovered {
-    images: bool,
-}
-
-impl Recovered {
-    /// Whether the conversation was changed so that asking again makes sense.
-    fn from(&mut self, error: &ModelError, conversation: &mut Conversation) -> bool {
-        match error.kind {
-            ModelErrorKind::ImagesRejected if !self.images => {
-                self.images = true;
-                conversation.drop_images()
-            }
-            _ => false,
-        }
-    }
-}
-
 fn last_is_tool(conversation: &Conversation) -> bool {
     conversation
         .messages()
         .last()
         .is_some_and(|message| message.role == Role::Tool)
-}
-
-/// Calls whose turn failed would be taken up by the next one; they go, with their results.
-async fn take_back_dangling(conversation: &mut Conversation) {
-    let messages = conversation.messages();
-    let tail = messages
-        .iter()
-        .rev()
-        .take_while(|message| message.role == Role::Tool)
-        .count();
-    let len = messages.len() - tail;
-    let asked = messages[..len]
-        .last()
-        .is_some_and(|message| !message.tool_calls.is_empty());
-    if tail > 0 && asked {
-        conversation.truncate(len - 1).await;
-    }
 }
 
 /// How the owner is told.
@@ -372,6 +355,15 @@ fn unsaved(reason: &str) -> String {
 fn interrupted(end: &mut TurnEnd, reason: &str) {
     end.interrupted = true;
     end.reason = reason.to_owned();
+}
+
+/// No reply came, and none will.
+fn unanswered(end: &mut TurnEnd, error: &ModelError) {
+    if error.kind == ModelErrorKind::Cancelled {
+        return interrupted(end, "interrupted_during_api_call");
+    }
+    let reason = "all_retries_exhausted_no_response";
+    failed(end, String::new(), error.to_string(), reason);
 }
 
 fn failed(end: &mut TurnEnd, text: String, error: String, reason: &str) {

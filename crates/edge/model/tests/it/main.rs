@@ -14,3 +14,4 @@ mod models;
 mod resolve;
 mod support;
 mod timing;
+mod trust;

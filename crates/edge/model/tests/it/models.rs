@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures::StreamExt;
 use hermes_model::context::{self, Source};
 use hermes_model::{Overrides, list_providers};
 use hermes_scripted::{Script, ScriptedModel};
@@ -9,7 +10,7 @@ use hermes_types::{ModelErrorKind, Models, Purpose, Scope};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::support::Owner;
+use crate::support::{Owner, hi};
 
 fn server(script: Value) -> ScriptedModel {
     ScriptedModel::start(Script::from_value(script).unwrap()).unwrap()
@@ -63,6 +64,111 @@ async fn a_server_that_is_away_holds_nobody_up() {
     let found = models.context(&Scope::new("test".into())).await;
     assert_eq!((found.tokens, found.source), (131_072, Source::Family));
     assert!(began.elapsed() < Duration::from_secs(2));
+}
+
+fn body_of(server: &ScriptedModel) -> Value {
+    server.calls().pop().unwrap().body
+}
+
+/// What is asked of the server before anything is said to the model, and the first request then.
+async fn first_request(server: &ScriptedModel, settings: &str) -> (Vec<String>, Value) {
+    let owner = Owner::new(settings, &[]);
+    let models = owner.models(&Overrides::default()).unwrap();
+    let scope = Scope::new("test".into());
+    models.context(&scope).await;
+    let asked = server.requests();
+    let client = models.client(&Purpose::Main).unwrap();
+    let mut events = client.stream(hi(), scope);
+    while events.next().await.is_some() {}
+    let paths = asked.into_iter().map(|request| request.path).collect();
+    (paths, body_of(server))
+}
+
+fn ollama() -> ScriptedModel {
+    let shown = json!({"model_info": {"qwen3.context_length": 262_144}});
+    server(
+        json!({"models": ["qwen3:4b"], "ollama": {"qwen3:4b": shown}, "steps": [],
+        "otherwise": {"text": "ok"}}),
+    )
+}
+
+#[tokio::test]
+async fn an_ollama_server_is_told_how_much_to_keep() {
+    let check = async |rest: &str, asked: &[&str], kept: Value| {
+        let server = ollama();
+        let url = server.url();
+        let settings =
+            format!("model: {{default: 'qwen3:4b', provider: ollama, base_url: '{url}/v1'{rest}}}");
+        let (paths, body) = first_request(&server, &settings).await;
+        assert_eq!(paths, asked, "{rest}");
+        assert_eq!(body["options"], kept, "{rest}");
+    };
+    let both = ["/v1/models", "/api/show"];
+    check("", &both, json!({"num_ctx": 262_144})).await;
+    check(", ollama_num_ctx: 65536", &[], json!({"num_ctx": 65_536})).await;
+    let less = ", ollama_num_ctx: 100000, context_length: 80000";
+    check(less, &[], json!({"num_ctx": 80_000})).await;
+    // Nothing says that it is Ollama, and nothing has to be asked.
+    check(", context_length: 80000", &[], Value::Null).await;
+
+    let server = server(json!([{"text": "ok"}]));
+    let (paths, body) = first_request(&server, &settings(&server, "")).await;
+    assert_eq!(
+        paths,
+        ["/v1/models"],
+        "the only model's window is in the list"
+    );
+    assert_eq!(body["options"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_only_model_of_a_server_needs_no_name() {
+    let server = ollama();
+    let nameless = format!("model: {{base_url: '{}/v1'}}", server.url());
+    let (_, body) = first_request(&server, &nameless).await;
+    assert_eq!(body["model"], "qwen3:4b");
+    assert_eq!(body["options"]["num_ctx"], 262_144);
+
+    for (script, url) in [
+        (json!({"models": ["a", "b"], "steps": []}), None),
+        (json!([]), Some("http://127.0.0.1:9/v1")),
+    ] {
+        let server = self::server(script);
+        let url = url.map_or_else(|| format!("{}/v1", server.url()), str::to_owned);
+        let owner = Owner::new(&format!("model: {{base_url: '{url}'}}"), &[]);
+        let models = owner.models(&Overrides::default()).unwrap();
+        models.context(&Scope::new("test".into())).await;
+        let error = models.client(&Purpose::Main).err().unwrap();
+        assert_eq!(error.kind, ModelErrorKind::NotConfigured);
+        assert!(error.message.contains("model.default"), "{error}");
+    }
+    // A server elsewhere may have hundreds.
+    let owner = Owner::new("model: {base_url: 'https://models.example/v1'}", &[]);
+    assert!(owner.models(&Overrides::default()).is_err());
+}
+
+#[tokio::test]
+async fn a_familys_name_means_its_newest_model() {
+    let models = json!([{"id": "claude-sonnet-4.5", "context_length": 100_000},
+        {"id": "claude-sonnet-4.6", "context_length": 900_000}, "claude-opus-4.7"]);
+    let server = server(json!({"models": models, "steps": [], "otherwise": {"text": "ok"}}));
+    let url = server.url();
+    let settings = format!("model: {{default: sonnet, provider: custom, base_url: '{url}/v1'}}");
+    let (_, body) = first_request(&server, &settings).await;
+    assert_eq!(body["model"], "claude-sonnet-4.6");
+
+    let owner = Owner::new(&settings, &[]);
+    let wanted = Overrides {
+        model: Some("haiku".to_owned()),
+        provider: None,
+    };
+    let models = owner.models(&wanted).unwrap();
+    models.context(&Scope::new("test".into())).await;
+    assert_eq!(
+        models.route().model,
+        "haiku",
+        "there is none: the server says so"
+    );
 }
 
 #[test]

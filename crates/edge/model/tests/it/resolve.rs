@@ -142,7 +142,15 @@ fn without_a_choice_the_keys_decide() {
     );
     check_error(
         resolve("model: m", &[("OPENROUTER_API_KEY", "changeme")], "", ""),
-        &["hermes model", ".env", "OPENROUTER_API_KEY"],
+        &[
+            "hermes model list",
+            "hermes config set model.provider ",
+            "hermes config set model.default ",
+            "hermes config set model.base_url ",
+            "hermes config set OPENROUTER_API_KEY ",
+            "OPENAI_API_KEY",
+            ".env",
+        ],
     );
 }
 

@@ -8,8 +8,11 @@
 
 mod guards;
 mod ladder;
+mod runs;
+mod script;
 mod tools;
 mod turns;
+mod valid;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -23,6 +26,8 @@ use hermes_types::{
     ToolSpec, TurnEnd,
 };
 use serde_json::{Value, json};
+
+use crate::valid::assert_valid;
 
 /// A tool made of a function.
 struct Made {
@@ -45,7 +50,12 @@ fn tool(
     parallel: Parallel,
     run: fn(Args, &CallCx) -> BoxFuture<'_, ToolOutput>,
 ) -> Arc<dyn Tool> {
-    let spec = ToolSpec {
+    let spec = made_spec(name, parallel);
+    Arc::new(Made { spec, run })
+}
+
+fn made_spec(name: &str, parallel: Parallel) -> ToolSpec {
+    ToolSpec {
         name: name.to_owned(),
         toolset: "test",
         description: "for a test".to_owned(),
@@ -69,8 +79,7 @@ fn tool(
                 .to_owned()
         },
         max_output: Some(100_000),
-    };
-    Arc::new(Made { spec, run })
+    }
 }
 
 /// The tools every test has.
@@ -160,6 +169,10 @@ impl Bench {
     }
 
     async fn turn(&mut self, prompt: &str) -> TurnEnd {
+        self.message(Message::user(prompt)).await
+    }
+
+    async fn message(&mut self, prompt: Message) -> TurnEnd {
         let events = self.events.clone();
         let turn = Turn {
             model: self.model.clone(),
@@ -173,36 +186,11 @@ impl Bench {
             hints: Arc::new(Mutex::new(Hints::new(PathBuf::from("/project")))),
             limits: self.limits.clone(),
         };
-        let end = turn
-            .run(&mut self.conversation, Message::user(prompt))
-            .await;
-        self.check_requests();
-        end
-    }
-
-    /// What every provider demands of every request.
-    fn check_requests(&self) {
+        let end = turn.run(&mut self.conversation, prompt).await;
         for request in self.model.requests() {
-            let mut open: Vec<String> = Vec::new();
-            for message in &request.messages {
-                if message.role == Role::Tool {
-                    let id = message.tool_call_id.clone().unwrap();
-                    let place = open
-                        .iter()
-                        .position(|call| *call == id)
-                        .expect("a result follows its call");
-                    open.remove(place);
-                    continue;
-                }
-                assert!(open.is_empty(), "every call is answered first");
-                open = message
-                    .tool_calls
-                    .iter()
-                    .map(|call| call.id.clone())
-                    .collect();
-            }
-            assert!(open.is_empty(), "the last calls are answered");
+            assert_valid(&request);
         }
+        end
     }
 
     /// The results of the last request, in order.
@@ -222,4 +210,15 @@ fn text(message: &Message) -> String {
         .as_ref()
         .map(Content::plain)
         .unwrap_or_default()
+}
+
+/// A user's message with a small picture.
+fn with_picture(text: &str) -> Message {
+    let content = json!([
+        {"type": "text", "text": text},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
+    ]);
+    let mut message = Message::user(text);
+    message.content = Some(serde_json::from_value(content).unwrap());
+    message
 }

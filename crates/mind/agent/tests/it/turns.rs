@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use hermes_testkit::doubles::Canned;
-use hermes_types::{AgentEvent, ModelErrorKind, Role};
+use hermes_types::{AgentEvent, Content, ModelErrorKind, Role};
 use pretty_assertions::assert_eq;
 
-use crate::{Bench, text};
+use crate::{Bench, text, with_picture};
 
 #[tokio::test]
 async fn a_plain_answer_is_stored_and_counted() {
@@ -37,6 +37,20 @@ async fn a_plain_answer_is_stored_and_counted() {
 }
 
 #[tokio::test]
+async fn an_interrupted_summary_is_an_interrupt() {
+    let mut bench = Bench::new([Canned::calls(&[("echo", "{}")]), Canned::Hang]);
+    bench.limits.iterations = 1;
+    let (cancel, model) = (bench.scope.cancel.clone(), bench.model.clone());
+    let (end, ()) = tokio::join!(bench.turn("go"), async move {
+        while model.requests().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        cancel.cancel();
+    });
+    assert!(end.interrupted && end.error.is_none(), "{end:?}");
+}
+
+#[tokio::test]
 async fn the_step_limit_ends_in_a_summary_without_tools() {
     let mut bench = Bench::new([
         Canned::calls(&[("echo", "{\"n\": 1}")]),
@@ -59,6 +73,43 @@ async fn an_error_of_the_model_is_the_turns_error() {
     let end = bench.turn("hi").await;
     assert_eq!(end.error.as_deref(), Some("Auth"));
     assert!(!end.answered());
+}
+
+#[tokio::test]
+async fn what_a_model_minds_is_changed_once() {
+    for kind in [
+        ModelErrorKind::ImagesRejected,
+        ModelErrorKind::ImageTooLarge,
+    ] {
+        let mut bench = Bench::new([
+            Canned::error(kind),
+            Canned::text("I see"),
+            Canned::error(kind),
+        ]);
+        let end = bench.message(with_picture("look")).await;
+        assert_eq!(end.text, "I see");
+        let requests = bench.model.requests();
+        let sent = |at: usize| requests[at].messages[0].content.clone().unwrap();
+        assert!(matches!(sent(0), Content::Parts(_)));
+        assert_eq!(sent(1), Content::Text("look\n[image]".to_owned()));
+        let told = |event: &AgentEvent| matches!(event, AgentEvent::Notice(text) if text.contains("picture"));
+        assert!(bench.events.lock().unwrap().iter().any(told));
+        // Without pictures there is nothing to change.
+        assert!(bench.turn("again").await.error.is_some());
+        assert_eq!(bench.model.requests().len(), 3);
+    }
+
+    let too_large = Canned::error(ModelErrorKind::OutputTooLarge { available: 5_000 });
+    let mut bench = Bench::new([
+        too_large.clone(),
+        Canned::text("short"),
+        too_large.clone(),
+        too_large,
+    ]);
+    assert_eq!(bench.turn("go").await.text, "short");
+    assert_eq!(bench.model.requests()[1].max_output, Some(4_936));
+    assert!(bench.turn("go").await.error.is_some());
+    assert_eq!(bench.model.requests().len(), 4);
 }
 
 #[tokio::test]
