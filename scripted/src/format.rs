@@ -48,6 +48,7 @@ impl Script {
                 .into_iter()
                 .map(model)
                 .collect::<Result<_, _>>()?,
+            ollama: fields.ollama,
             steps: steps
                 .map(|(index, step)| read_step(step, format!("step {}", index + 1)))
                 .collect::<Result<_, _>>()?,
@@ -67,6 +68,8 @@ struct ScriptFields {
     otherwise: Option<Value>,
     #[serde(default = "default_models")]
     models: Vec<Value>,
+    #[serde(default)]
+    ollama: BTreeMap<String, Value>,
 }
 
 /// Everything a step can have; the README says what each is for.

@@ -1,5 +1,6 @@
 //! One request: taken down, matched with a step, answered in its own dialect.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -49,6 +50,9 @@ pub(crate) async fn handle(State(shared): State<Arc<Shared>>, request: Request) 
     }
     if head.method == Method::GET && path.ends_with("/models") {
         return Json(models(&shared.script.models, &head.headers)).into_response();
+    }
+    if head.method == Method::POST && path == "/api/show" && !shared.script.ollama.is_empty() {
+        return shown(&shared.script.ollama, &body);
     }
     let message = format!("nothing here: {} {path}", head.method);
     let body = json!({"error": {"message": message, "type": "invalid_request_error"}});
@@ -154,6 +158,19 @@ fn models(models: &[Value], headers: &HeaderMap) -> Value {
         dialect::anthropic_models(models)
     } else {
         dialect::openai_models(models)
+    }
+}
+
+/// Ollama's own account of a model.
+fn shown(known: &BTreeMap<String, Value>, request: &Value) -> Response {
+    let name = request["model"].as_str().or(request["name"].as_str());
+    let name = name.unwrap_or_default();
+    match known.get(name) {
+        Some(shown) => Json(shown).into_response(),
+        None => {
+            let body = json!({"error": format!("model '{name}' not found")});
+            (StatusCode::NOT_FOUND, Json(body)).into_response()
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod answer;
 mod dialect;
 mod format;
 mod handle;
+pub mod mcp;
 mod prompt;
 mod script;
 mod server;

@@ -1,5 +1,7 @@
 //! What a script says once it has been read: which reply for which request, and how it travels.
 
+use std::collections::BTreeMap;
+
 use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
@@ -12,6 +14,8 @@ use crate::wire::Wire;
 pub struct Script {
     /// What `GET /v1/models` lists, each with at least an `id`.
     pub(crate) models: Vec<Value>,
+    /// What `POST /api/show` says about a model, as Ollama would.
+    pub(crate) ollama: BTreeMap<String, Value>,
     pub(crate) steps: Vec<Step>,
     /// The reply when no step is left.
     pub(crate) otherwise: Option<Step>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use axum::http::request::Parts;
 use serde::Serialize;
@@ -19,6 +19,8 @@ const MAX_RECORDED: usize = 10_000;
 pub struct Recorded {
     /// Milliseconds since the server started.
     pub at_ms: u64,
+    /// Microseconds since 1970, for whoever compares it with a clock of their own.
+    pub at_unix_us: u64,
     pub method: String,
     /// With the query, if any.
     pub path: String,
@@ -68,6 +70,7 @@ impl Shared {
         let headers = head.headers.iter();
         let request = Recorded {
             at_ms: u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX),
+            at_unix_us: unix_us(),
             method: head.method.to_string(),
             path: head.uri.to_string(),
             headers: headers
@@ -124,4 +127,13 @@ impl Played {
         let calls = self.requests.iter().filter(|request| request.is_call);
         calls.cloned().collect()
     }
+}
+
+fn unix_us() -> u64 {
+    // A clock before 1970 is nobody's problem here.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_micros()).ok())
+        .unwrap_or_default()
 }

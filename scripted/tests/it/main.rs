@@ -1,4 +1,4 @@
-//! The scripted model as a raw HTTP client sees it. What the vendors' own clients see is checked by
+//! The scripted model and the flaky MCP server as a raw client sees them. What the vendors' own clients see is checked by
 //! `cargo xtask real clients`.
 #![allow(
     clippy::unwrap_used,
@@ -9,5 +9,6 @@
 mod binary;
 mod dialects;
 mod faults;
+mod mcp;
 mod raw;
 mod steps;
