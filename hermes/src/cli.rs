@@ -1,8 +1,12 @@
 //! The command line, as data. Help texts are the documentation; completions come from here too.
 
+mod mcp;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
 
 /// A personal AI agent that lives in your terminal and your chats.
 #[derive(Debug, Parser)]
@@ -50,9 +54,15 @@ pub struct Talk {
     /// How many replies with tool calls a turn may have
     #[arg(long, value_name = "N")]
     pub max_turns: Option<u32>,
+    /// Work in a git worktree of its own; it goes when the session ends, unless it holds work
+    #[arg(short, long)]
+    pub worktree: bool,
     /// Run commands without asking; what is never allowed stays forbidden
     #[arg(long)]
     pub yolo: bool,
+    /// Talk line by line (there is no other way yet)
+    #[arg(long)]
+    pub cli: bool,
 }
 
 impl Talk {
@@ -69,7 +79,9 @@ impl Talk {
             resume: more.resume.clone().or_else(|| self.resume.clone()),
             continue_: more.continue_.clone().or_else(|| self.continue_.clone()),
             max_turns: more.max_turns.or(self.max_turns),
+            worktree: self.worktree || more.worktree,
             yolo: self.yolo || more.yolo,
+            cli: self.cli || more.cli,
         }
     }
 }
@@ -107,6 +119,12 @@ pub enum Command {
     PromptSize {
         #[command(flatten)]
         json: Json,
+    },
+    /// Talk to tool servers, and be one
+    #[command(after_help = "Without a subcommand: list.")]
+    Mcp {
+        #[command(subcommand)]
+        action: Option<Mcp>,
     },
     /// Show and change settings
     #[command(after_help = "Without a subcommand: show.")]

@@ -2,6 +2,7 @@
 
 mod cli;
 mod cmd;
+mod mcp;
 mod out;
 mod table;
 mod wire;
@@ -51,7 +52,11 @@ fn run(cli: &Cli, profile: Option<&str>) -> anyhow::Result<()> {
         Some(Command::Demo) => return cmd::demo::run(Env::from_process()),
         _ => {}
     }
-    let mut app = App::start(Env::from_process(), cli.profile.as_deref().or(profile))?;
+    let mut app = App::start_logging(
+        Env::from_process(),
+        cli.profile.as_deref().or(profile),
+        cmd::console(cli.command.as_ref()),
+    )?;
     let result = match (&cli.oneshot, &cli.command) {
         (Some(prompt), _) => {
             let job = Job::Oneshot {

@@ -30,7 +30,16 @@ pub struct App {
 
 impl App {
     /// Finds the home, makes it if need be, and reads what is set. What is odd but not fatal is said on stderr.
-    pub fn start(mut env: Env, profile: Option<&str>) -> Result<Self> {
+    pub fn start(env: Env, profile: Option<&str>) -> Result<Self> {
+        Self::start_logging(env, profile, log::Console::Quiet)
+    }
+
+    /// The same, with a copy of the log on stderr.
+    pub fn start_logging(
+        mut env: Env,
+        profile: Option<&str>,
+        console: log::Console,
+    ) -> Result<Self> {
         let home = Resolved::from(profile, &env)?.home(&env);
         let mut warnings = Vec::new();
         if let Err(error) = home.ensure() {
@@ -41,9 +50,15 @@ impl App {
         let settings = Settings::load(&home, &env);
         warnings.extend(settings.warnings().iter().cloned());
         let redactor = redactor(&env, &settings);
-        log::init(&log_settings(&home, &settings, redactor))?;
+        let logging = log::Settings {
+            console,
+            ..log_settings(&home, &settings, redactor)
+        };
+        log::init(&logging)?;
         for warning in &warnings {
-            say(warning);
+            if console == log::Console::Quiet {
+                say(warning);
+            }
             tracing::warn!("{warning}");
         }
         let out = Out::stdout(&env);

@@ -32,13 +32,18 @@ pub fn build(target: &[&str]) -> Result<PathBuf> {
 
 /// Our store without the program around it: `examples/store_probe`.
 pub fn build_probe(profile: &str) -> Result<PathBuf> {
+    build_example(profile, "store_probe")
+}
+
+/// One of the programs in `examples`.
+pub fn build_example(profile: &str, name: &str) -> Result<PathBuf> {
     build(&[
         "--profile",
         profile,
         "--package",
         "xtask",
         "--example",
-        "store_probe",
+        name,
     ])
 }
 

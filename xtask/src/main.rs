@@ -37,12 +37,12 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "real",
-        "checks that need others' programs [clients|python|all]",
+        "checks that need others' programs [clients|python|mcp-serve|all]",
         real::run,
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|talk|store|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|stream|resume|batch|turns|store|mcp|kill|crowd]",
         bench::run,
     ),
 ];

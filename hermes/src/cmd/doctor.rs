@@ -8,7 +8,7 @@ use hermes_home::doctor;
 use hermes_types::{Finding, Level};
 use serde_json::{Value, json};
 
-use super::Failed;
+use super::{Failed, mcp};
 use crate::cli::Format;
 use crate::wire::App;
 
@@ -50,13 +50,18 @@ pub fn run(app: &mut App, fix: bool, format: Format) -> Result<()> {
 type Sections = Vec<(&'static str, Vec<Finding>)>;
 
 fn examine(app: &App) -> Sections {
-    vec![
+    let mut sections = vec![
         ("Program", program(app)),
         ("Configuration", doctor::configuration(&app.home, &app.env)),
         ("Home", doctor::directories(&app.home)),
         ("Conversations", hermes_store::check(&app.home.state_db())),
         ("External programs", externals(app)),
-    ]
+    ];
+    let servers = mcp::findings(app);
+    if !servers.is_empty() {
+        sections.push(("MCP servers", servers));
+    }
+    sections
 }
 
 fn program(app: &App) -> Vec<Finding> {

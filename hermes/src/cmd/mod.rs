@@ -7,6 +7,7 @@ mod config;
 pub mod demo;
 mod doctor;
 mod logs;
+mod mcp;
 mod model;
 mod profile;
 mod sessions;
@@ -18,6 +19,7 @@ use std::fmt;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::{Result, bail};
+use hermes_home::log::Console;
 
 use crate::cli::{Command, Talk};
 use crate::wire::App;
@@ -39,6 +41,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Model { action } => model::run(app, action.as_ref()),
         Command::Tools { action } => tools::run(app, action.as_ref()),
         Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
+        Command::Mcp { action } => mcp::run(app, action.as_ref()),
         Command::Config { action } => config::run(app, action.as_ref()),
         Command::Sessions { action } => sessions::run(app, action),
         Command::Profile { action } => profile::run(app, action),
@@ -65,6 +68,14 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Completion { shell } => completion::print(&mut app.out, *shell),
         Command::Demo => demo::run(app.env.clone()),
         Command::Version { json } => version::print(&mut app.out, (*json).into()),
+    }
+}
+
+/// What of the log this command copies to stderr.
+pub fn console(command: Option<&Command>) -> Console {
+    match command {
+        Some(Command::Mcp { action }) => mcp::console(action.as_ref()),
+        _ => Console::Quiet,
     }
 }
 

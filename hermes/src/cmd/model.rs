@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use hermes_home::config;
 use hermes_model::{Overrides, RoutedModels, list_providers};
+use hermes_types::{Scope, SessionId};
 use serde_json::json;
 
 use crate::cli::{Format, Model};
@@ -27,15 +28,17 @@ fn show(app: &mut App, format: Format) -> Result<()> {
         app.env.clone(),
         &Overrides::default(),
     )?;
+    settle(app, &models)?;
     let route = models.route();
+    let model = Some(route.model.as_str()).filter(|name| !name.is_empty());
     if format == Format::Json {
         return Ok(app.out.json(&json!({
-            "model": route.model, "provider": route.provider, "base_url": route.base_url.as_str(),
+            "model": model, "provider": route.provider, "base_url": route.base_url.as_str(),
             "context_length": route.context.tokens, "key": route.key_name,
         }))?);
     }
     for (label, value) in [
-        ("Model", route.model.clone()),
+        ("Model", model.unwrap_or(NAMELESS).to_owned()),
         ("Provider", route.provider.clone()),
         ("Address", route.base_url.to_string()),
         ("Context", format!("{} tokens", route.context.tokens)),
@@ -44,6 +47,19 @@ fn show(app: &mut App, format: Format) -> Result<()> {
         writeln!(app.out, "{label:<10}{value}")?;
     }
     Ok(())
+}
+
+/// How a model is called whose server does not answer.
+const NAMELESS: &str = "(the only one its server has; the server does not say which)";
+
+/// Asks the server for the name, if it is its only model or the newest of a family.
+fn settle(app: &App, models: &RoutedModels) -> Result<()> {
+    if models.is_named() {
+        return Ok(());
+    }
+    let scope = Scope::new(SessionId::new("model"));
+    app.block_on(async { Ok(models.context(&scope).await) })
+        .map(drop)
 }
 
 fn list(app: &mut App, format: Format) -> Result<()> {
@@ -84,6 +100,7 @@ fn set(app: &mut App, name: &str) -> Result<()> {
         provider: None,
     };
     let models = RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)?;
+    settle(app, &models)?;
     let (model, provider) = (
         models.route().model.clone(),
         models.route().provider.clone(),
@@ -104,5 +121,9 @@ fn set(app: &mut App, name: &str) -> Result<()> {
         }
     }
     let mark = app.out.good("✓");
-    Ok(writeln!(app.out, "{mark} {model} ({provider})")?)
+    let note = match models.is_named() {
+        true => "",
+        false => ": a family; its newest model is looked up at every start",
+    };
+    Ok(writeln!(app.out, "{mark} {model} ({provider}){note}")?)
 }

@@ -7,6 +7,7 @@ use hermes_home::envvars::{self, Category, Var};
 use hermes_home::redact::mask_display;
 use serde_json::{Map, Value, json};
 
+use super::mcp;
 use crate::cli::Format;
 use crate::wire::App;
 
@@ -59,7 +60,21 @@ pub fn run(app: &mut App, all: bool, format: Format) -> Result<()> {
     }
     variables(app, "API keys", Category::Provider, all)?;
     variables(app, "Tool keys", Category::Tool, all)?;
-    variables(app, "Messaging", Category::Messaging, all)
+    variables(app, "Messaging", Category::Messaging, all)?;
+    servers(app)
+}
+
+/// The MCP servers, if there are any.
+fn servers(app: &mut App) -> Result<()> {
+    let lines = mcp::lines(app)?;
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let title = app.out.heading("MCP servers");
+    writeln!(app.out, "{title}")?;
+    lines
+        .iter()
+        .try_for_each(|line| Ok(writeln!(app.out, "{line}")?))
 }
 
 fn variables(app: &mut App, title: &str, category: Category, all: bool) -> Result<()> {
@@ -120,5 +135,6 @@ fn as_json(app: &mut App, environment: &[(&str, String)]) -> Result<()> {
         })
         .collect();
     status.insert("variables".to_owned(), json!(configured));
+    status.insert("mcp_servers".to_owned(), json!(mcp::json(app)?));
     Ok(app.out.json(&status)?)
 }

@@ -5,10 +5,11 @@ use std::io::Write;
 use anyhow::{Result, bail};
 use hermes_home::config::Document;
 use hermes_home::yaml;
+use hermes_mcp_tools::choice::Switch;
 use hermes_session::toolsets::{Selection, is_default, leaves, names};
 use serde_json::{Value, json};
 
-use super::Failed;
+use super::{Failed, mcp};
 use crate::cli::{Format, Tools};
 use crate::wire::{App, say};
 
@@ -70,31 +71,42 @@ fn list(app: &mut App, platform: &str, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Writes the explicit list; a name nobody knows changes nothing.
+/// Writes the explicit list; a name nobody knows changes nothing. `SERVER:TOOL` is a tool of an MCP server.
 fn change(app: &mut App, platform: &str, names: &[String], on: bool) -> Result<()> {
     let mut chosen = enabled(app, platform);
-    let mut applied = 0;
+    let (mut toolsets, mut tools) = (Vec::new(), Vec::new());
     for name in names {
+        if let Some((server, tool)) = name.split_once(':') {
+            let to = if on { Switch::On } else { Switch::Off };
+            match mcp::switch(app, server, tool, to) {
+                Ok(()) => tools.push(name.as_str()),
+                Err(error) => say(&format!("✗ {error:#}")),
+            }
+            continue;
+        }
         let Some((leaf, _)) = leaves().find(|(leaf, _)| leaf == name) else {
             say(&format!("✗ there is no toolset '{name}'"));
             continue;
         };
-        applied += 1;
+        toolsets.push(leaf);
         chosen.retain(|known| *known != leaf);
         if on {
             chosen.push(leaf);
         }
     }
-    if applied == 0 {
+    if toolsets.is_empty() && tools.is_empty() {
         return Err(Failed(1).into());
     }
-    let path = yaml::Path::parse(&format!("platform_toolsets.{platform}"))?;
-    Document::edit(&app.home, |document| document.set(&path, &json!(chosen)))?;
-    let mark = app.out.good("✓");
+    if !toolsets.is_empty() {
+        let path = yaml::Path::parse(&format!("platform_toolsets.{platform}"))?;
+        Document::edit(&app.home, |document| document.set(&path, &json!(chosen)))?;
+    }
     let word = if on { "enabled" } else { "disabled" };
-    Ok(writeln!(
-        app.out,
-        "{mark} {word} for {platform}: {}",
-        names.join(", ")
-    )?)
+    for (what, names) in [(format!("{word} for {platform}"), toolsets), (word.to_owned(), tools)] {
+        if !names.is_empty() {
+            let mark = app.out.good("✓");
+            writeln!(app.out, "{mark} {what}: {}", names.join(", "))?;
+        }
+    }
+    Ok(())
 }

@@ -2,54 +2,12 @@
 
 use std::time::Duration;
 
-use hermes_scripted::{Script, ScriptedModel};
-use hermes_testkit::{Exit, Output, TempHome};
+use hermes_testkit::{Exit, TempHome};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::{command, fails, hermes};
-
-/// A home whose model is the scripted one.
-struct Bench {
-    home: TempHome,
-    model: ScriptedModel,
-}
-
-impl Bench {
-    fn new(steps: Value) -> Self {
-        Self::with(steps, "custom", "/v1", "fake-model")
-    }
-
-    fn with(steps: Value, provider: &str, path: &str, model_name: &str) -> Self {
-        let model = ScriptedModel::start(Script::from_value(steps).unwrap()).unwrap();
-        let home = TempHome::new();
-        home.write(
-            "config.yaml",
-            format!(
-                "model:\n  default: {model_name}\n  provider: {provider}\n  base_url: {}{path}\n  api_key: sk-test-1234567\n  context_length: 131072\n",
-                model.url()
-            ),
-        );
-        Self { home, model }
-    }
-
-    fn run(&self, args: &[&str]) -> Output {
-        hermes(&self.home, args)
-    }
-
-    fn requests(&self) -> Vec<Value> {
-        self.model
-            .calls()
-            .into_iter()
-            .map(|call| call.body)
-            .collect()
-    }
-
-    fn session(&self) -> Value {
-        let text = self.run(&["sessions", "export", "-"]);
-        serde_json::from_str(text.ok().lines().next().expect("a session was stored")).unwrap()
-    }
-}
+use crate::bench::Bench;
+use crate::{command, fails};
 
 // spec: agent-loop §26.1, cli-tui §20.1
 #[test]
@@ -208,6 +166,9 @@ fn a_busy_server_is_asked_again() {
     let output = bench.run(&["-z", "go"]);
     assert_eq!((output.ok(), output.stderr.as_str()), ("there\n", ""));
     assert!(started.elapsed() >= Duration::from_secs(1));
+    let requests = bench.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0]["messages"], requests[1]["messages"]);
 }
 
 // spec: cli-tui §20.2
@@ -220,7 +181,7 @@ fn a_refused_key_fails_at_once() {
     let output = bench.run(&["-z", "go", "--usage-file", file.to_str().unwrap()]);
     assert_eq!((&output.exit, output.stdout.as_str()), (&Exit::Code(1), ""));
     assert!(
-        output.stderr.contains("401") && output.stderr.contains("127.0.0.1"),
+        output.stderr.contains("401") && output.stderr.contains(&bench.model.url()),
         "{output}"
     );
     assert!(!output.stderr.contains("sk-test-1234567"), "{output}");
@@ -259,6 +220,65 @@ fn toolsets_on_the_command_line() {
         .map(|t| t["function"]["name"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["patch", "read_file", "search_files", "write_file"]);
+}
+
+// spec: tools §8.19
+#[test]
+fn toolsets_that_are_safe_and_those_that_are_off() {
+    let bench = Bench::new(json!([{"text": "ok", "repeat": true}]));
+    let offered = |args: &[&str]| -> Vec<String> {
+        bench.run(args).ok();
+        let request = bench.requests().pop().unwrap();
+        let tools = request["tools"].as_array().cloned().unwrap_or_default();
+        let name = |tool: &Value| tool["function"]["name"].as_str().unwrap().to_owned();
+        tools.iter().map(name).collect()
+    };
+    let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    let unsafe_ones = [
+        "terminal",
+        "process",
+        "read_file",
+        "write_file",
+        "patch",
+        "search_files",
+        "execute_code",
+    ];
+    let safe = offered(&["-z", "x", "--toolsets", "safe"]);
+    assert!(!unsafe_ones.iter().any(|name| has(&safe, name)), "{safe:?}");
+    let all = offered(&["-z", "x"]);
+    assert!(has(&all, "terminal") && has(&all, "process"), "{all:?}");
+    let off = "agent:\n  disabled_toolsets: [terminal]\ntoolsets: [hermes-cli]\n";
+    let config = bench.home.read("config.yaml");
+    bench.home.write("config.yaml", config + off);
+    let rest = offered(&["-z", "x"]);
+    assert!(
+        !has(&rest, "terminal") && !has(&rest, "process"),
+        "{rest:?}"
+    );
+    assert!(has(&rest, "read_file"), "{rest:?}");
+}
+
+// spec: agent-loop §26.24
+#[test]
+fn another_model_of_ones_own_server() {
+    let bench = Bench::new(json!([{"text": "ok", "repeat": true}]));
+    let own = format!(
+        "custom_providers:\n  - name: local\n    base_url: {}/v1\n    api_key: sk-local\n",
+        bench.model.url()
+    );
+    let config = bench.home.read("config.yaml");
+    bench.home.write("config.yaml", config + &own);
+    let wait = Duration::from_secs(10);
+    let mut pty = command(&bench.home, &[]).pty(24, 100);
+    pty.wait_for("/help for commands", wait);
+    pty.send("/model qwen3:4b\r");
+    pty.wait_for("model: qwen3:4b (custom)", wait);
+    pty.send("/model custom:local:qwen3:4b\r");
+    pty.wait_for("model: qwen3:4b (custom:local)", wait);
+    pty.send("hello\r");
+    let call = bench.model.wait_for_calls(1, wait).remove(0);
+    assert_eq!(call.body["model"], "qwen3:4b");
+    assert_eq!(call.headers["authorization"], "Bearer sk-local");
 }
 
 // spec: cli-tui §20.5
@@ -339,15 +359,31 @@ fn a_conversation_that_is_not_there() {
     assert!(bench.requests().is_empty());
 }
 
+// spec: cli-tui §20.8
 #[test]
 fn without_a_model_there_is_guidance_at_once() {
     let home = TempHome::new();
     for args in [&[][..], &["-z", "hi"], &["chat", "-q", "hi"]] {
-        let started = std::time::Instant::now();
-        let reason = fails(&home, args, 1);
-        assert!(reason.contains("hermes config set"), "{args:?}: {reason}");
-        assert!(started.elapsed() < Duration::from_secs(2));
+        // The quickest of three: the machine may be busy with other tests.
+        let took = (0..3).map(|_| {
+            let started = std::time::Instant::now();
+            let reason = fails(&home, args, 1);
+            for part in [
+                "hermes config set model.provider ",
+                "hermes config set model.default ",
+                "hermes config set model.base_url ",
+                "hermes config set OPENROUTER_API_KEY ",
+                "OPENAI_API_KEY",
+            ] {
+                assert!(reason.contains(part), "{args:?}: {reason}");
+            }
+            assert!(reason.lines().count() <= 6, "{reason}");
+            started.elapsed()
+        });
+        assert!(took.min().unwrap() < Duration::from_secs(1), "{args:?}");
     }
+    assert!(fails(&home, &["tools"], 1).contains("needs a terminal"));
+    assert!(!home.exists("config.yaml"), "nothing was decided");
 }
 
 // spec: agent-loop §26.12
@@ -395,28 +431,6 @@ fn the_anthropic_dialect() {
         (&last["role"], &last["content"][0]["type"]),
         (&json!("user"), &json!("tool_result"))
     );
-}
-
-#[test]
-fn a_stall_is_interrupted_by_a_signal() {
-    let bench = Bench::new(json!([{"text": "never comes", "delay_ms": 60_000}, {"text": "after"}]));
-    let hermes = env!("CARGO_BIN_EXE_hermes");
-    // Wait for the request itself: the signal must find a turn under way.
-    let url = bench.model.url();
-    let script = format!(
-        "{hermes} -z slow & pid=$!; \
-         until exec 3<>/dev/tcp/${{0#*//}} && printf 'GET /_scripted/requests HTTP/1.0\r\n\r\n' >&3 && grep -q slow <&3; do sleep 0.05; done; \
-         kill -TERM $pid; wait $pid; echo code $?"
-    );
-    let address = url.replace("http://", "//").replace(':', "/");
-    let output = bench
-        .home
-        .cmd("bash")
-        .args(["-c", &script, &address])
-        .timeout(Duration::from_secs(30))
-        .run();
-    assert!(output.stdout.contains("code 143"), "{output}");
-    assert_eq!(bench.run(&["-c", "-z", "again"]).ok(), "after\n");
 }
 
 #[test]
@@ -522,37 +536,6 @@ fn the_owner_is_asked_and_says_no() {
     pty.send("clean up\r");
     pty.wait_for("as you wish", wait);
     assert!(slow.home.exists(file), "no answer means no");
-}
-
-#[test]
-fn a_running_command_ends_with_the_program() {
-    let bench = Bench::new(json!([
-        {"tool_calls": [{"name": "terminal", "arguments": {"command": "echo $$ > pid; sleep 300"}}]},
-        {"text": "never"},
-    ]));
-    let script = format!(
-        "{} -z go & pid=$!; until [ -s pid ]; do sleep 0.05; done; kill -TERM $pid; wait $pid; echo code $?; kill -0 $(cat pid) 2>/dev/null && echo alive || echo gone",
-        env!("CARGO_BIN_EXE_hermes")
-    );
-    let output = bench
-        .home
-        .cmd("bash")
-        .args(["-c", &script])
-        .timeout(Duration::from_secs(30))
-        .run();
-    assert_eq!(output.stdout, "code 143\ngone\n", "{output}");
-    let session = bench.session();
-    let roles: Vec<_> = session["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| m["role"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        roles,
-        ["user", "assistant", "tool"],
-        "every call has its result"
-    );
 }
 
 #[test]

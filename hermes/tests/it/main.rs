@@ -8,15 +8,25 @@
 )]
 
 mod backup;
+mod bench;
 mod chat;
 mod config;
 mod demo;
 mod doctor;
+mod dumps;
 mod logs;
+mod mcp;
+mod mcp_serve;
+mod personality;
+mod processes;
 mod profile;
+mod routes;
+mod secret;
 mod seed;
 mod sessions;
+mod signals;
 mod start;
+mod worktree;
 
 use hermes_testkit::{Cmd, Exit, Output, TempHome};
 

@@ -33,6 +33,9 @@ async fn main() -> Result<()> {
         ["append", database, session, count] => {
             append_and_tell(Path::new(database), session, count.parse()?).await
         }
+        ["converse", database, session, count] => {
+            converse(Path::new(database), session, count.parse()?).await
+        }
         ["generate", folder] => generate(Path::new(folder)).await,
         ["measure", database, queries, short, long, appends] => {
             let appends = appends.parse()?;
@@ -45,7 +48,7 @@ async fn main() -> Result<()> {
             .await
         }
         _ => bail!(
-            "append DATABASE SESSION COUNT | generate FOLDER | measure DATABASE QUERIES SHORT LONG APPENDS"
+            "append DATABASE SESSION COUNT | converse DATABASE SESSION COUNT | generate FOLDER | measure DATABASE QUERIES SHORT LONG APPENDS"
         ),
     }
 }
@@ -62,6 +65,38 @@ async fn append_and_tell(database: &Path, session: &str, count: usize) -> Result
         let id = store.append(&session, &message, Timestamp::now()).await?;
         println!("{id}");
     }
+    store.close().await;
+    Ok(())
+}
+
+/// One conversation that could have happened: question, call, result, answer.
+async fn converse(database: &Path, session: &str, count: usize) -> Result<()> {
+    let mut text = Text::new();
+    let store = Store::open(database, OpenOptions::default()).await?;
+    let session = SessionId::from(session);
+    store
+        .ensure_session(NewSession::new(session.clone(), "cli"))
+        .await?;
+    let call = |at: usize| {
+        let calls = json!([{"id": format!("call_{at}"), "type": "function",
+            "function": {"name": "terminal", "arguments": "{\"command\": \"make\"}"}}]);
+        serde_json::from_value(json!({"role": "assistant", "content": "", "tool_calls": calls}))
+    };
+    let messages: Vec<Message> = (0..count)
+        .map(|at| match at % 4 {
+            0 => Ok(Message::user(text.message())),
+            1 => call(at),
+            2 => Ok(Message::tool(
+                format!("call_{}", at - 1),
+                "terminal",
+                text.message(),
+            )),
+            _ => Ok(Message::text(Role::Assistant, text.message())),
+        })
+        .collect::<Result<_, _>>()?;
+    store
+        .replace_messages(&session, &messages, Timestamp::now())
+        .await?;
     store.close().await;
     Ok(())
 }

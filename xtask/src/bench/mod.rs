@@ -1,10 +1,15 @@
 //! `cargo xtask bench`: our figures beside their bars and beside the Python program, measured in the same run on the same machine.
 
 mod durability;
+mod mcp;
+mod resume;
 mod start;
 mod store;
+mod stream;
 mod table;
 mod talk;
+mod turns;
+mod user;
 
 use std::path::PathBuf;
 
@@ -21,7 +26,12 @@ type Group = fn(&Setup) -> Result<Vec<Row>>;
 const GROUPS: &[(&str, Group)] = &[
     ("start", start::rows),
     ("talk", talk::rows),
+    ("stream", stream::rows),
+    ("resume", resume::rows),
+    ("batch", turns::batch_rows),
+    ("turns", turns::crowd_rows),
     ("store", store::rows),
+    ("mcp", mcp::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),
 ];

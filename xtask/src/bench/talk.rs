@@ -1,6 +1,5 @@
 //! `hermes -z`: one answer from a model that answers at once, and what tools add to it.
 
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 
@@ -9,25 +8,17 @@ use serde_json::{Value, json};
 
 use super::start::{peak_mb, wall};
 use super::table::{Bar, Row};
+use super::user::User;
 use super::{Setup, percentile};
-use crate::cache::Scratch;
 use crate::command::{self, as_user};
-use crate::scripted::Server;
 
 /// Calls in one turn.
 const CALLS: usize = 30;
 
 pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
-    let server = command::build(&[
-        "--release",
-        "--package",
-        "hermes-scripted",
-        "--bin",
-        "scripted-model",
-    ])?;
     let (us, them) = (
-        User::new(&server, "talk-ours")?,
-        User::new(&server, "talk-theirs")?,
+        User::new("talk-ours", &script())?,
+        User::new("talk-theirs", &script())?,
     );
     let theirs = setup.theirs.join("hermes");
     let ask = |user: &User, program: &Path, prompt: &str| user.command(program, &["-z", prompt]);
@@ -86,39 +77,6 @@ pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
             Bar::AtMost(12_288.0),
         ),
     ])
-}
-
-/// Somebody whose model is scripted.
-struct User {
-    home: Scratch,
-    _server: Server,
-}
-
-impl User {
-    fn new(server: &Path, name: &str) -> Result<Self> {
-        let home = Scratch::new(name)?;
-        let script = home.path().join("script.json");
-        fs::write(&script, self::script().to_string())?;
-        let server = Server::start(server, &script)?;
-        fs::create_dir_all(home.path().join(".hermes"))?;
-        fs::write(
-            home.path().join(".hermes/config.yaml"),
-            format!(
-                "model:\n  default: scripted\n  provider: custom\n  base_url: {}/v1\n  api_key: not-needed\n  context_length: 131072\n",
-                server.url
-            ),
-        )?;
-        Ok(Self {
-            home,
-            _server: server,
-        })
-    }
-
-    fn command(&self, program: &Path, args: &[&str]) -> Command {
-        let mut command = as_user(program, self.home.path());
-        command.args(args);
-        command
-    }
 }
 
 /// `act` calls the terminal many times in one reply; anything else is answered.

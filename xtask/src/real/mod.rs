@@ -2,6 +2,7 @@
 
 mod clients;
 mod interop;
+mod mcp_serve;
 mod talk;
 
 use anyhow::{Result, ensure};
@@ -9,7 +10,7 @@ use anyhow::{Result, ensure};
 use crate::args::Args;
 
 pub fn run(args: Args) -> Result<()> {
-    let suites = args.words(&["clients", "python", "all"])?;
+    let suites = args.words(&["clients", "python", "mcp-serve", "all"])?;
     let wanted = |suite: &str| suites.is_empty() || suites.iter().any(|s| s == suite || s == "all");
     let mut checks = Checks::default();
     if wanted("clients") {
@@ -18,6 +19,9 @@ pub fn run(args: Args) -> Result<()> {
     if wanted("python") {
         interop::run(&mut checks)?;
         talk::run(&mut checks)?;
+    }
+    if wanted("mcp-serve") {
+        mcp_serve::run(&mut checks)?;
     }
     println!("{} passed, {} failed", checks.passed, checks.failed);
     ensure!(checks.failed == 0, "some checks failed");

@@ -15,7 +15,8 @@ pub struct Argv {
 }
 
 impl Argv {
-    /// Finds `-p NAME`, `--profile NAME` or `--profile=NAME` anywhere before a bare `--`.
+    /// Finds `-p NAME`, `--profile NAME` or `--profile=NAME` anywhere before a bare `--`, or before `--args`,
+    /// behind which everything is for another program.
     ///
     /// A separate value that can't be a profile name is left alone: then `-p` belongs to somebody else.
     pub fn split(args: impl IntoIterator<Item = OsString>) -> Self {
@@ -25,7 +26,7 @@ impl Argv {
             rest: Vec::new(),
         };
         while let Some(arg) = args.next() {
-            if arg == "--" {
+            if arg == "--" || arg == "--args" {
                 split.rest.push(arg);
                 split.rest.extend(args);
                 break;
@@ -204,6 +205,7 @@ mod tests {
         check("hermes tool -p /etc/x", None, "hermes tool -p /etc/x");
         check("hermes tool -p", None, "hermes tool -p");
         check("hermes run -- -p work", None, "hermes run -- -p work");
+        check("hermes mcp --args -p work", None, "hermes mcp --args -p work");
     }
 
     /// Resolves inside a temp user home that has a profile `work` in `~/.hermes` and in `/c`-like `box`.

@@ -31,6 +31,14 @@ pub enum Question {
     Confirm {
         question: String,
     },
+    /// A server wants something of the owner while it works on a call: may it have these fields?
+    Elicit {
+        server: String,
+        message: String,
+        /// Each in one line.
+        fields: Vec<String>,
+        timeout: Duration,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
+use futures::future::BoxFuture;
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
 use hermes_home::clock;
-use hermes_store::{NewSession, Reach, Store};
+use hermes_store::Store;
 use hermes_types::{
     AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd,
     Workspace,
@@ -18,9 +19,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::ask::{Asking, SessionAsker};
+use crate::begin::begin;
 use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
-use crate::journal::{Billing, StoreJournal};
+use crate::jobs::StopJobs;
+use crate::personality::Personalities;
 use crate::slash::Slash;
 use crate::title;
 
@@ -71,7 +74,8 @@ pub struct Opening {
     pub store: Store,
     pub model: Arc<dyn ModelClient>,
     pub models: Arc<dyn Models>,
-    pub toolbox: Toolbox,
+    /// Looked at when a turn begins; a running turn keeps what it has.
+    pub tools: ToolSource,
     pub workspace: Arc<dyn Workspace>,
     pub limits: Limits,
     /// The system prompt, should the session have none yet.
@@ -91,8 +95,14 @@ pub enum Titles {
     None,
 }
 
-/// From a typed name to a model.
-pub type Switch = Arc<dyn Fn(&str) -> Result<Arc<dyn ModelClient>, ModelError> + Send + Sync>;
+/// The tools as they are now.
+pub type ToolSource = Arc<dyn Fn() -> Toolbox + Send + Sync>;
+
+/// From a typed name to a model; its server may have to be asked.
+pub type Switch = Arc<dyn Fn(&str) -> BoxFuture<'static, Switched> + Send + Sync>;
+
+/// What became of a wish for another model.
+pub type Switched = Result<Arc<dyn ModelClient>, ModelError>;
 
 /// A handle to a live session. Dropping it closes the session.
 #[derive(Debug)]
@@ -124,6 +134,9 @@ impl Session {
             opening,
             started: clock::now(),
             wanted_title: None,
+            stop_jobs: None,
+            personalities: None,
+            span: Span::Open,
             aside: JoinSet::new(),
             _source: source,
         };
@@ -138,50 +151,6 @@ impl Session {
     pub async fn send(&self, input: Input) -> bool {
         self.inbox.send(input).await.is_ok()
     }
-}
-
-pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId, Conversation)> {
-    let info = opening.model.info();
-    let billing = Billing {
-        provider: info.provider.clone(),
-        base_url: info.base_url.clone(),
-    };
-    let (id, system, messages) = match &opening.which {
-        Which::New => (new_id(), opening.system.clone(), Vec::new()),
-        Which::Existing(id) => {
-            let stored = opening
-                .store
-                .session(id)
-                .await?
-                .and_then(|session| session.system_prompt);
-            let messages = opening.store.conversation(id, Reach::Session).await?;
-            if let Err(error) = opening.store.reopen_session(id).await {
-                // It can be read, so it can be gone on with; the first message will say that nothing is saved.
-                tracing::warn!("{id}: {error}");
-            }
-            (
-                id.clone(),
-                stored
-                    .filter(|text| !text.is_empty())
-                    .unwrap_or_else(|| opening.system.clone()),
-                messages,
-            )
-        }
-    };
-    let row = NewSession {
-        model: Some(info.model.clone()),
-        system_prompt: Some(system.clone()),
-        ..NewSession::new(id.clone(), opening.source.clone())
-    };
-    let journal = Arc::new(StoreJournal::new(opening.store.clone(), row, billing));
-    Ok((id, Conversation::resume(system, messages, journal)))
-}
-
-fn new_id() -> SessionId {
-    SessionId::from_stamp(
-        &clock::now().strftime("%Y%m%d_%H%M%S").to_string(),
-        fastrand::u32(..),
-    )
 }
 
 /// The running side of a session.
@@ -203,9 +172,20 @@ pub struct Live {
     hints: Arc<Mutex<Hints>>,
     scope: Scope,
     /// What goes on beside the turns.
-    aside: JoinSet<()>,
+    pub(crate) aside: JoinSet<()>,
+    pub(crate) stop_jobs: Option<StopJobs>,
+    pub(crate) personalities: Option<Personalities>,
+    span: Span,
     /// Ends the feed when the session is over.
     _source: Source,
+}
+
+/// How long a session lasts.
+#[derive(Clone, Copy, PartialEq)]
+enum Span {
+    /// Until it is closed.
+    Open,
+    OneTurn,
 }
 
 /// Why a turn's wait ended.
@@ -216,12 +196,27 @@ enum After {
 }
 
 impl Live {
+    /// Ends with its first answer; what comes too late for that is for nobody.
+    #[must_use]
+    pub fn for_one_turn(self) -> Self {
+        let span = Span::OneTurn;
+        Self { span, ..self }
+    }
+
+    /// With a text that follows the system prompt, and others to choose from.
+    #[must_use]
+    pub fn with_personalities(mut self, personalities: Personalities) -> Self {
+        self.conversation.overlay = personalities.overlay();
+        self.personalities = Some(personalities);
+        self
+    }
+
     /// Runs turns until the session is closed.
     pub async fn run(mut self) {
         while let Some(prompt) = self.next_prompt().await {
             let after = self.turn(prompt).await;
             self.name().await;
-            if after == After::Close {
+            if after == After::Close || self.span == Span::OneTurn {
                 break;
             }
         }
@@ -319,7 +314,7 @@ impl Live {
     fn prepare(&self, scope: &Scope) -> Turn {
         Turn {
             model: self.opening.model.clone(),
-            toolbox: self.opening.toolbox.clone(),
+            toolbox: (self.opening.tools)(),
             workspace: self.opening.workspace.clone(),
             asker: self.asker.clone(),
             models: self.opening.models.clone(),
@@ -339,7 +334,10 @@ impl Live {
             }
             Input::Steer(text) => self.steer.push(&text),
             Input::Interrupt => scope.cancel.cancel(),
-            Input::Command(slash, _) if slash.name == "stop" => scope.cancel.cancel(),
+            Input::Command(slash, _) if slash.name == "stop" => {
+                scope.cancel.cancel();
+                self.stop_jobs_aside();
+            }
             Input::Command(slash, rest) => {
                 let said = self.tell(slash, &rest).await;
                 self.notice(said);

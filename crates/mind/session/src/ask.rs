@@ -58,7 +58,7 @@ impl Asker for SessionAsker {
                 return Answer::Nobody;
             }
             let limit = match &question {
-                Question::Approve { timeout, .. } => *timeout,
+                Question::Approve { timeout, .. } | Question::Elicit { timeout, .. } => *timeout,
                 _ => PATIENCE,
             };
             let id = self.next.fetch_add(1, Ordering::Relaxed);

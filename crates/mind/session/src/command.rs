@@ -1,12 +1,14 @@
 //! What the slash commands do. Answers are notices: they are for the owner, not for the model.
 
 use hermes_home::clock;
-use hermes_store::{ListQuery, Order};
+use hermes_store::{ErrorKind, ListQuery, Order};
 use hermes_types::{AgentEvent, Content, Message, Role};
 use jiff::Timestamp;
 use serde_json::json;
 
-use crate::actor::{Live, Which, begin};
+use crate::actor::{Live, Which};
+use crate::begin::begin;
+use crate::personality::Personalities;
 use crate::slash::{Slash, help};
 
 /// What follows a command.
@@ -32,7 +34,12 @@ impl Live {
             "resume" => self.resume(rest).await,
             "undo" => self.undo().await,
             "save" => self.save(),
-            "model" => self.change_model(rest),
+            "model" => self.change_model(rest).await,
+            "personality" => self.change_personality(rest).await,
+            "stop" => {
+                let told = self.stop_jobs(self.id.clone()).await;
+                told.unwrap_or_else(|| "nothing is running".to_owned())
+            }
             _ => self.tell(slash, rest).await,
         };
         self.notice(said);
@@ -40,15 +47,14 @@ impl Live {
     }
 
     /// Commands that only look, or only touch the session's name: possible at any time.
-    pub(crate) async fn tell(&self, slash: &Slash, rest: &str) -> String {
+    pub(crate) async fn tell(&mut self, slash: &Slash, rest: &str) -> String {
         match slash.name {
             "help" => help(),
-            "stop" => "nothing is running".to_owned(),
             "title" => self.title(rest).await,
             "history" => self.history(),
             "status" => self.status().await,
             "usage" => self.usage().await,
-            "tools" => format!("tools: {}", self.opening.toolbox.names().join(", ")),
+            "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
     }
@@ -58,17 +64,19 @@ impl Live {
     }
 
     async fn start_anew(&mut self, title: &str) -> String {
-        let reason = "new_session";
+        let (reason, before) = ("new_session", self.id.clone());
         self.end_with(reason).await;
         if let Err(error) = self.open(Which::New).await {
             return error.to_string();
         }
+        let stopped = self.stop_jobs(before).await;
+        let stopped = stopped.map(|told| format!("{told}\n")).unwrap_or_default();
         if title.is_empty() {
-            return format!("new session {}", self.id);
+            return format!("{stopped}new session {}", self.id);
         }
         // The row comes with the first message; the title waits for it.
         self.wanted_title = Some(title.to_owned());
-        format!("new session {}: {title}", self.id)
+        format!("{stopped}new session {}: {title}", self.id)
     }
 
     async fn resume(&mut self, what: &str) -> String {
@@ -126,6 +134,8 @@ impl Live {
         // A handle that is gone needs no news.
         let _ = self.current.send(id.clone());
         (self.id, self.conversation) = (id, conversation);
+        self.wanted_title = None;
+        self.conversation.overlay = self.overlay();
         Ok(())
     }
 
@@ -161,25 +171,30 @@ impl Live {
         format!("took back {count} messages, from: {}", first_line(&text))
     }
 
-    async fn title(&self, title: &str) -> String {
-        let store = &self.opening.store;
+    async fn title(&mut self, title: &str) -> String {
         if title.is_empty() {
-            let stored = store
-                .session(&self.id)
-                .await
-                .ok()
-                .flatten()
-                .and_then(|session| session.title);
-            return stored.map_or(
+            return self.current_title().await.map_or(
                 "this session has no title yet: /title NAME gives it one".to_owned(),
                 |t| format!("title: {t}"),
             );
         }
-        match store.set_title(&self.id, title).await {
+        match self.opening.store.set_title(&self.id, title).await {
             Ok(Some(title)) => format!("title: {title}"),
             Ok(None) => "the title is empty".to_owned(),
+            // Nothing has been said yet: the title waits for the row to be made.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.wanted_title = Some(title.to_owned());
+                format!("title: {title}")
+            }
             Err(error) => error.to_string(),
         }
+    }
+
+    /// The stored title, or the one that waits.
+    async fn current_title(&self) -> Option<String> {
+        let stored = self.opening.store.session(&self.id).await;
+        let stored = stored.ok().flatten().and_then(|session| session.title);
+        stored.or_else(|| self.wanted_title.clone())
     }
 
     fn history(&self) -> String {
@@ -231,10 +246,7 @@ impl Live {
 
     async fn status(&self) -> String {
         let info = self.opening.model.info();
-        let stored = self.opening.store.session(&self.id).await.ok().flatten();
-        let title = stored
-            .and_then(|session| session.title)
-            .unwrap_or("(none)".to_owned());
+        let title = self.current_title().await.unwrap_or("(none)".to_owned());
         format!(
             "session   {}\ntitle     {title}\nmodel     {} ({})\ncontext   {} tokens\nmessages  {}\ndirectory {}",
             self.id,
@@ -266,7 +278,7 @@ impl Live {
         )
     }
 
-    fn change_model(&mut self, name: &str) -> String {
+    async fn change_model(&mut self, name: &str) -> String {
         if name.is_empty() {
             let info = self.opening.model.info();
             return format!(
@@ -274,7 +286,7 @@ impl Live {
                 info.model, info.provider, info.base_url
             );
         }
-        match (self.opening.switch)(name) {
+        match (self.opening.switch)(name).await {
             Ok(model) => {
                 self.opening.model = model;
                 let info = self.opening.model.info();
@@ -282,6 +294,22 @@ impl Live {
             }
             Err(error) => error.to_string(),
         }
+    }
+
+    async fn change_personality(&mut self, name: &str) -> String {
+        let Some(personalities) = &mut self.personalities else {
+            return "there are no personalities here".to_owned();
+        };
+        let told = personalities.choose(name).await;
+        self.conversation.overlay = self.overlay();
+        told
+    }
+
+    fn overlay(&self) -> String {
+        let personalities = self.personalities.as_ref();
+        personalities
+            .map(Personalities::overlay)
+            .unwrap_or_default()
     }
 
     pub(crate) async fn end_with(&self, reason: &str) {

@@ -2,10 +2,13 @@
 
 mod actor;
 mod ask;
+mod begin;
 mod clarify;
 mod command;
 mod feed;
+mod jobs;
 mod journal;
+mod personality;
 mod prompt;
 mod recall;
 mod rules;
@@ -13,9 +16,11 @@ pub mod slash;
 mod title;
 pub mod toolsets;
 
-pub use actor::{Busy, Input, Live, Opening, Session, Switch, Titles, Which};
+pub use actor::{Busy, Input, Live, Opening, Session, Switch, Switched, Titles, ToolSource, Which};
 pub use ask::Asking;
 pub use clarify::Clarify;
 pub use feed::Feed;
-pub use prompt::{Surroundings, system_prompt};
+pub use jobs::StopJobs;
+pub use personality::Personalities;
+pub use prompt::{OwnCheckout, Surroundings, system_prompt};
 pub use recall::SessionSearch;

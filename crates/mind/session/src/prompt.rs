@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use hermes_agent::screened;
-use hermes_home::{Env, Home};
+use hermes_home::Home;
 use jiff::Zoned;
 
 use crate::rules::project_rules;
@@ -24,6 +24,27 @@ pub struct Surroundings {
     pub enforce: bool,
     /// How the answer is shown: `cli` and so on.
     pub platform: &'static str,
+    /// The checkout of the session's own, if it has one.
+    pub worktree: Option<OwnCheckout>,
+}
+
+/// A git worktree that belongs to the session.
+#[derive(Clone, Debug)]
+pub struct OwnCheckout {
+    pub path: PathBuf,
+    pub branch: String,
+    pub repo: PathBuf,
+}
+
+impl OwnCheckout {
+    /// What the model must know about it.
+    pub fn note(&self) -> String {
+        include_str!("prompts/worktree.md")
+            .trim()
+            .replace("{path}", &self.path.display().to_string())
+            .replace("{branch}", &self.branch)
+            .replace("{repo}", &self.repo.display().to_string())
+    }
 }
 
 /// Names of models that announce instead of acting unless told otherwise.
@@ -53,7 +74,7 @@ impl Surroundings {
 }
 
 /// Builds the prompt of a new session.
-pub fn system_prompt(home: &Home, env: &Env, around: &Surroundings) -> String {
+pub fn system_prompt(home: &Home, around: &Surroundings) -> String {
     let parts = [
         Some(identity(home, around)),
         around
@@ -62,8 +83,7 @@ pub fn system_prompt(home: &Home, env: &Env, around: &Surroundings) -> String {
         (around.tools && around.enforce).then(|| include_str!("prompts/act.md").trim().to_owned()),
         Some(environment(around)),
         (around.platform == "cli").then(|| include_str!("prompts/cli.md").trim().to_owned()),
-        env.filled("HERMES_EPHEMERAL_SYSTEM_PROMPT")
-            .map(str::to_owned),
+        around.worktree.as_ref().map(OwnCheckout::note),
         around.rules.then(|| project_rules(&around.cwd)).flatten(),
         Some(closing(around)),
     ];

@@ -49,7 +49,12 @@ pub const TABLE: &[Slash] = &[
     ),
     Slash {
         anytime: true,
-        ..slash("stop", "", "interrupt what is running", "Session")
+        ..slash(
+            "stop",
+            "",
+            "end what is running, background processes too",
+            "Session",
+        )
     },
     Slash {
         anytime: true,
@@ -81,6 +86,12 @@ pub const TABLE: &[Slash] = &[
         "model",
         "[provider:model]",
         "show or change the model",
+        "Configuration",
+    ),
+    slash(
+        "personality",
+        "[name|none]",
+        "show or choose how the model speaks",
         "Configuration",
     ),
     Slash {

@@ -7,6 +7,12 @@ pub fn join_names(args: Vec<OsString>, commands: &[String]) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::with_capacity(args.len());
     let mut args = args.into_iter().peekable();
     while let Some(arg) = args.next() {
+        if arg == "--args" {
+            // What follows is for another program.
+            joined.push(arg);
+            joined.extend(args);
+            break;
+        }
         let takes_name = ["-c", "--continue", "-r", "--resume"]
             .iter()
             .any(|option| arg == *option);
@@ -50,5 +56,9 @@ mod tests {
         check("hermes -c chat -q x", &["hermes", "-c", "chat", "-q", "x"]);
         check("hermes -c", &["hermes", "-c"]);
         check("hermes -z -c x", &["hermes", "-z", "-c", "x"]);
+        check(
+            "hermes mcp --args -c a b",
+            &["hermes", "mcp", "--args", "-c", "a", "b"],
+        );
     }
 }

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, FutureExt};
 use hermes_agent::{Todo, Toolbox};
 use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits as FileLimits, PathGuard, Territory, Watch, file_tools,
 };
 use hermes_exec::gate::{Allowlist, Gate, Isolation, Mode, Places, Policy, Surface, Unasked, Yolo};
-use hermes_exec::process::{Farewell, Process, Processes};
+use hermes_exec::process::{Farewell, Process, Processes, Registry};
 use hermes_exec::terminal::{
-    Passthrough, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
+    Passthrough, Password, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
 };
 use hermes_home::config::{Document, Settings};
 use hermes_home::yaml;
@@ -23,13 +23,20 @@ use hermes_store::Store;
 use hermes_types::{Args, Availability, CallCx, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
+use hermes_session::{StopJobs, ToolSource};
+
 use super::open::Presence;
+use super::place::Place;
 use crate::cli::Talk;
+use crate::mcp::Running;
 use crate::wire::{App, Scratch};
 
 /// Everything a session can do, and what must be put in order afterwards.
 pub struct Hands {
+    /// The tools of our own; those of MCP servers come and go.
     pub toolbox: Toolbox,
+    /// `None` where no server is configured.
+    pub mcp: Option<Running>,
     pub cwd: Cwd,
     terminal: Arc<TerminalServices>,
     /// Where the conversation is, if it cannot be kept.
@@ -43,22 +50,21 @@ impl Hands {
         talk: &Talk,
         selection: &Selection,
         presence: Presence,
+        place: &Place,
     ) -> std::io::Result<Self> {
-        let cwd = Cwd::first_of(
-            [app.settings.text("terminal.cwd")],
-            &std::env::current_dir()?,
-        );
-        let terminal = Arc::new(terminal_services(app));
+        let cwd = match place.dir() {
+            Some(dir) => Cwd::new(dir),
+            None => Cwd::first_of(
+                [app.settings.text("terminal.cwd")],
+                &std::env::current_dir()?,
+            ),
+        };
+        let terminal = Arc::new(terminal_services(app, place));
         let gate = Arc::new(gate(app, talk, presence));
         let max_wait = terminal.limits.timeout;
         let files = Arc::new(file_services(app));
         let mut others: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(Terminal::new(
-                terminal.clone(),
-                gate,
-                cwd.clone(),
-                Vec::new(),
-            )),
+            Arc::new(terminal_tool(app, &terminal, gate, &cwd, presence)),
             Arc::new(Process::new(
                 terminal.processes.clone(),
                 app.redactor,
@@ -67,7 +73,7 @@ impl Hands {
             Arc::new(Todo::default()),
             Arc::new(SessionSearch::new(store.clone())),
         ];
-        if presence == Presence::Person {
+        if presence.is_person() {
             others.push(Arc::new(Clarify::default()));
         }
         let others = others
@@ -77,6 +83,7 @@ impl Hands {
         let toolbox = Toolbox::new(tools.filter(|tool| selection.allows(&tool.spec().name)));
         Ok(Self {
             toolbox,
+            mcp: None,
             cwd,
             terminal,
             _scratch: None,
@@ -92,14 +99,50 @@ impl Hands {
         }
     }
 
+    /// With the tools of these servers.
+    #[must_use]
+    pub fn with_servers(self, mcp: Option<Running>) -> Self {
+        Self { mcp, ..self }
+    }
+
+    /// The tools as they are whenever a turn begins.
+    pub fn tools(&self) -> ToolSource {
+        let own = self.toolbox.clone();
+        let Some(live) = self.mcp.as_ref().map(|mcp| mcp.live.clone()) else {
+            return Arc::new(move || own.clone());
+        };
+        Arc::new(move || {
+            let servers = live.tools(&|name| own.get(name).is_some());
+            own.and(servers.tools(), servers.aliases())
+        })
+    }
+
     pub fn processes(&self) -> &Processes {
         &self.terminal.processes
     }
 
-    /// Ends what the session started.
+    /// What `/stop` and `/new` end besides the turn.
+    pub fn stop_jobs(&self) -> StopJobs {
+        let processes = self.terminal.processes.clone();
+        Arc::new(move |id| {
+            let processes = processes.clone();
+            async move { processes.stop_session(&id).await }.boxed()
+        })
+    }
+
+    /// Ends what the session started: a person who leaves, or a script whose answer is there, wants no servers
+    /// that hold ports. Only of a Hermes that was killed do jobs stay, for whoever resumes the session.
     pub async fn put_down(self) {
-        self.terminal.processes.close(Farewell::Kill).await;
-        self.terminal.shell.close().await;
+        let servers = async {
+            if let Some(mcp) = &self.mcp {
+                mcp.live.stop().await;
+            }
+        };
+        let commands = async {
+            self.terminal.processes.close(Farewell::Kill).await;
+            self.terminal.shell.close().await;
+        };
+        tokio::join!(servers, commands);
     }
 }
 
@@ -133,17 +176,22 @@ impl Tool for Noticed {
     }
 }
 
-fn terminal_services(app: &App) -> TerminalServices {
+fn terminal_services(app: &App, place: &Place) -> TerminalServices {
     let settings = &app.settings;
     let seconds = |key: &str| Duration::from_secs_f64(settings.number(key).clamp(1.0, 86_400.0));
     let passthrough = Passthrough {
         owner: list(settings, "terminal.env_passthrough"),
         skills: Vec::new(),
     };
-    let env = child_env(&app.env, &passthrough, app.home.dir());
+    let mut env = child_env(&app.env, &passthrough, app.home.dir());
+    env.retain(|(name, _)| place.passes(name));
+    let registry = Registry {
+        path: app.home.dir().join("processes.json"),
+        modes: app.home.modes().clone(),
+    };
     TerminalServices {
         shell: Shell::new(Arc::new(LocalBackend::new(env)), init_files(app)),
-        processes: Processes::new(app.redactor),
+        processes: Processes::recorded_in(registry, app.redactor),
         limits: TerminalLimits {
             timeout: seconds("terminal.timeout"),
             max_output: settings.number("tool_output.max_bytes").max(1.0) as usize,
@@ -151,6 +199,25 @@ fn terminal_services(app: &App) -> TerminalServices {
         },
         redactor: app.redactor,
         user_home: app.env.user_home(),
+    }
+}
+
+fn terminal_tool(
+    app: &App,
+    services: &Arc<TerminalServices>,
+    gate: Arc<Gate>,
+    cwd: &Cwd,
+    presence: Presence,
+) -> Terminal {
+    let tool = Terminal::new(services.clone(), gate, cwd.clone(), Vec::new());
+    let tool = match presence.is_for_one_turn() {
+        true => tool.for_one_turn(),
+        false => tool,
+    };
+    // An empty one counts: it is what some accounts have.
+    match app.env.get("SUDO_PASSWORD") {
+        Some(password) => tool.knowing(Password::new(password)),
+        None => tool,
     }
 }
 
@@ -188,7 +255,7 @@ fn gate(app: &App, talk: &Talk, presence: Presence) -> Gate {
             "smart" => Mode::Smart,
             _ => Mode::Manual,
         },
-        surface: if presence == Presence::Person {
+        surface: if presence.is_person() {
             Surface::Interactive
         } else {
             Surface::Headless(unasked)

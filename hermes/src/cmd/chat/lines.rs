@@ -1,6 +1,7 @@
 //! A conversation line by line: works on any terminal, with any screen reader.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -11,8 +12,11 @@ use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::open::{Open, Presence, open};
+use super::echo::Hidden;
+use super::open::{Presence, open};
+use super::place::{Changes, Place};
 use super::show::Show;
+use super::signals::{Caught, Signals};
 use crate::cli::Talk;
 use crate::out::Out;
 use crate::wire::App;
@@ -31,35 +35,89 @@ pub enum Until<'p> {
 
 pub fn run(app: &mut App, talk: &Talk, source: &str, until: Until<'_>) -> Result<()> {
     let mut out = Out::stdout(&app.env);
-    app.block_on(async {
-        let Open {
-            session,
-            live,
-            feed,
-            hands,
-        } = open(app, talk, source, Presence::Person).await?;
-        match until {
-            Until::Left => {
-                let hint = out.faint("type a message, /help for commands, Ctrl+D to leave");
-                writeln!(out, "{hint}")?;
-            }
-            Until::Answered(prompt) => {
-                session.send(Input::Prompt(Message::user(prompt))).await;
-            }
-        }
-        let face = Face::new(session, &mut out, hands.processes().clone(), until)?;
-        let (id, ()) = tokio::join!(face.run(&feed), live.run());
-        hands.put_down().await;
-        let id = id?;
-        if let Until::Left = until {
-            writeln!(out, "Resume this session with:\n  hermes --resume {id}")?;
-        }
-        Ok(out.flush()?)
-    })
+    app.block_on(talk_to(app, talk, source, until, &mut out))
 }
 
+async fn talk_to(
+    app: &App,
+    talk: &Talk,
+    source: &str,
+    until: Until<'_>,
+    out: &mut Out,
+) -> Result<()> {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
+    // Once the session is open, Ctrl+C is for what runs.
+    let mut ends = Signals::watch(&Caught::ENDS, &app.env)?;
+    let presence = match until {
+        Until::Left => Presence::Person,
+        Until::Answered(_) => Presence::Once,
+    };
+    let open = open(app, talk, source, presence, &mut signals).await?;
+    greet(out, until, &open.place)?;
+    let processes = open.hands.processes().clone();
+    let mut face = Face::new(&open.session, out, processes, until)?;
+    face.preface = open.preface;
+    let face = async {
+        let id = face.run(&open.feed, &mut lines, until).await;
+        open.session.send(Input::Close).await;
+        id
+    };
+    let work = async { tokio::join!(face, open.live.run()).0 };
+    let (id, caught) = ends.during(&open.session, work).await;
+    open.hands.put_down().await;
+    if let Some(caught) = caught {
+        open.place.leave(async |_| Changes::Keep).await;
+        return Err(caught.failed().into());
+    }
+    if let (Some(Ok(id)), Until::Left) = (&id, until) {
+        writeln!(out, "Resume this session with:\n  hermes --resume {id}")?;
+    }
+    let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
+    let decide = async |path: &Path| discard(out, &mut lines, &mut signals, path).await;
+    open.place.leave(decide).await;
+    out.flush()?;
+    id.unwrap_or_else(|| Ok(open.session.id())).map(drop)
+}
+
+fn greet(out: &mut Out, until: Until<'_>, place: &Place) -> Result<()> {
+    if let Some(checkout) = place.checkout() {
+        let (path, branch) = (checkout.path.display(), &checkout.branch);
+        let line = out.faint(format!("working in {path} on branch {branch}"));
+        writeln!(out, "{line}")?;
+    }
+    if let Until::Left = until {
+        let hint = out.faint("type a message, /help for commands, Ctrl+D to leave");
+        writeln!(out, "{hint}")?;
+    }
+    Ok(())
+}
+
+/// Asks what becomes of changes that were not committed. No answer is no.
+async fn discard(out: &mut Out, lines: &mut Lines, signals: &mut Signals, path: &Path) -> Changes {
+    let asked = write!(
+        out,
+        "{} has changes that are not committed. Remove it with them? [y/N] ",
+        path.display()
+    );
+    if asked.and_then(|()| out.flush()).is_err() {
+        return Changes::Keep;
+    }
+    let line = tokio::select! {
+        line = lines.next_line() => line.ok().flatten().unwrap_or_default(),
+        _ = signals.next() => String::new(),
+    };
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" => Changes::Discard,
+        _ => Changes::Keep,
+    }
+}
+
+/// What the person types. One reader for all: what it has taken in ahead would be lost to another.
+type Lines = tokio::io::Lines<BufReader<tokio::io::Stdin>>;
+
 struct Face<'o> {
-    session: Session,
+    session: &'o Session,
     out: &'o mut Out,
     /// Background jobs; what happens to them reaches the model.
     processes: Processes,
@@ -68,14 +126,18 @@ struct Face<'o> {
     running: bool,
     /// Whether the first answer is also the last.
     leaves: bool,
+    /// What the first prompt begins with.
+    preface: String,
     /// The question on the screen.
     asked: Option<(u64, Question)>,
+    /// While it is one for a secret.
+    hidden: Option<Hidden>,
     last_interrupt: Option<Instant>,
 }
 
 impl<'o> Face<'o> {
     fn new(
-        session: Session,
+        session: &'o Session,
         out: &'o mut Out,
         processes: Processes,
         until: Until<'_>,
@@ -88,15 +150,19 @@ impl<'o> Face<'o> {
             interrupt: signal(SignalKind::interrupt()).context("watching for signals")?,
             running: false,
             leaves: matches!(until, Until::Answered(_)),
+            preface: String::new(),
             asked: None,
+            hidden: None,
             last_interrupt: None,
         })
     }
 
     /// Runs until the session is over; gives the one it ended in.
-    async fn run(mut self, feed: &Feed) -> Result<SessionId> {
-        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    async fn run(mut self, feed: &Feed, lines: &mut Lines, until: Until<'_>) -> Result<SessionId> {
         let mut open = true;
+        if let Until::Answered(prompt) = until {
+            self.say(prompt).await;
+        }
         self.prompt()?;
         loop {
             let id = self.session.id();
@@ -118,16 +184,23 @@ impl<'o> Face<'o> {
                     }
                     None => return Ok(id),
                 },
-                () = self.processes.noticed(&id) => self.background(&id).await,
+                () = news(&self.processes, &id, until) => self.background(&id).await,
                 _ = self.interrupt.recv() => self.interrupted().await?,
             }
         }
+    }
+
+    /// Something for the model.
+    async fn say(&mut self, text: &str) {
+        let text = std::mem::take(&mut self.preface) + text;
+        self.session.send(Input::Prompt(Message::user(text))).await;
     }
 
     async fn line(&mut self, line: &str) -> Result<()> {
         if let Some((id, question)) = self.asked.take() {
             match answer(&question, line) {
                 Some(answer) => {
+                    self.hidden = None;
                     self.session.send(Input::Answer { id, answer }).await;
                 }
                 None => {
@@ -141,9 +214,7 @@ impl<'o> Face<'o> {
             return self.prompt();
         }
         match slash::read(line) {
-            Typed::Text => {
-                self.session.send(Input::Prompt(Message::user(line))).await;
-            }
+            Typed::Text => self.say(line).await,
             Typed::Command { slash, rest } => {
                 self.session
                     .send(Input::Command(slash, rest.to_owned()))
@@ -177,8 +248,12 @@ impl<'o> Face<'o> {
                 }
                 return self.prompt();
             }
-            AgentEvent::Asked { id, question } => self.asked = Some((*id, question.clone())),
-            AgentEvent::Answered { .. } => self.asked = None,
+            AgentEvent::Asked { id, question } => {
+                let is_secret = matches!(question, Question::Secret { .. });
+                self.hidden = is_secret.then(Hidden::begin).flatten();
+                self.asked = Some((*id, question.clone()));
+            }
+            AgentEvent::Answered { .. } => (self.asked, self.hidden) = (None, None),
             _ => {}
         }
         self.show.event(self.out, &event)?;
@@ -229,6 +304,14 @@ impl<'o> Face<'o> {
     }
 }
 
+/// Ready when there is something to tell the model. Who leaves with the answer takes up no jobs of earlier times.
+async fn news(processes: &Processes, id: &SessionId, until: Until<'_>) {
+    match until {
+        Until::Left => processes.noticed(id).await,
+        Until::Answered(_) => processes.noticed_here(id).await,
+    }
+}
+
 fn answer(question: &Question, line: &str) -> Option<Answer> {
     let line = line.trim();
     match question {
@@ -249,10 +332,13 @@ fn answer(question: &Question, line: &str) -> Option<Answer> {
             ))
         }
         Question::Secret { .. } => Some(Answer::Text(line.to_owned())),
-        Question::Confirm { .. } => Some(if matches!(line, "y" | "yes") {
-            Answer::Once
-        } else {
-            Answer::Deny
-        }),
+        Question::Elicit { .. } if line.starts_with('{') => Some(Answer::Text(line.to_owned())),
+        Question::Confirm { .. } | Question::Elicit { .. } => {
+            Some(if matches!(line, "y" | "yes") {
+                Answer::Once
+            } else {
+                Answer::Deny
+            })
+        }
     }
 }

@@ -1,11 +1,15 @@
 //! Talking: one question, or a conversation line by line.
 
 pub mod argv;
+mod echo;
 mod hands;
 mod lines;
+mod models;
 mod oneshot;
 mod open;
+mod place;
 mod show;
+pub mod signals;
 
 use std::io::{self, IsTerminal, Read, Write};
 
@@ -62,7 +66,7 @@ pub fn run(app: &mut App, talk: &Talk, source: &str, job: &Job<'_>) -> Result<()
         Job::Lines => {
             let prompt = with_stdin("-")?;
             if prompt.trim().is_empty() {
-                open::check_model(app, talk)?;
+                models::check_model(app, talk)?;
                 bail!(
                     "nothing to answer: standard input is empty and there is no terminal to talk on"
                 );

@@ -4,13 +4,15 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use hermes_exec::process::Processes;
 use hermes_session::{Feed, Input, Session};
-use hermes_types::{AgentEvent, Message, TurnEnd};
+use hermes_types::{AgentEvent, Message, SessionId, TurnEnd};
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 
-use super::open::{Open, Presence, open};
+use super::open::{Presence, open};
+use super::place::Changes;
 use super::show::Show;
+use super::signals::{Caught, Signals};
 use crate::cli::Talk;
 use crate::cmd::Failed;
 use crate::out::{Out, printable};
@@ -26,82 +28,100 @@ pub enum Form<'a> {
     Full,
 }
 
-/// Exit codes of a run that a signal ended.
-const INTERRUPTED: u8 = 130;
-const TERMINATED: u8 = 143;
-
 pub fn run(app: &mut App, talk: &Talk, prompt: &str, form: &Form<'_>, source: &str) -> Result<()> {
     if prompt.trim().is_empty() {
         say("the prompt is empty");
         return Err(Failed(2).into());
     }
     let mut out = Out::stdout(&app.env);
-    let outcome = app.block_on(async {
-        let presence = if matches!(form, Form::Bare { .. }) {
-            Presence::Nobody
-        } else {
-            Presence::Unattended
-        };
-        let Open {
-            session,
-            live,
-            feed,
-            hands,
-        } = open(app, talk, source, presence).await?;
-        let id = session.id();
-        let face = ask(session, &feed, prompt, form, &mut out);
-        let (outcome, ()) = tokio::join!(face, live.run());
-        hands.put_down().await;
-        outcome.map(|(end, signal)| (id, end, signal))
-    });
-    let (id, end, signal) = match outcome {
+    let outcome = app.block_on(turn(app, talk, prompt, form, source, &mut out));
+    let (id, end, caught) = match outcome {
         Ok(outcome) => outcome,
         Err(error) => {
-            report(
-                app,
-                form,
-                &TurnEnd {
-                    error: Some(format!("{error:#}")),
-                    ..TurnEnd::default()
-                },
-                talk,
-                "",
-            )?;
+            let end = TurnEnd {
+                error: Some(format!("{error:#}")),
+                ..TurnEnd::default()
+            };
+            report(app, form, &end, talk, "")?;
             return Err(error);
         }
     };
     report(app, form, &end, talk, id.as_str())?;
-    finish(&mut out, form, &end, signal, id.as_str())
+    finish(&mut out, form, &end, caught, id.as_str())
 }
 
-/// Sends the prompt and waits for the turn to end, or for a signal to end it.
+/// The whole of a session with one turn.
+async fn turn(
+    app: &App,
+    talk: &Talk,
+    prompt: &str,
+    form: &Form<'_>,
+    source: &str,
+    out: &mut Out,
+) -> Result<(SessionId, TurnEnd, Option<Caught>)> {
+    let presence = if matches!(form, Form::Bare { .. }) {
+        Presence::Nobody
+    } else {
+        Presence::Unattended
+    };
+    let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
+    let open = open(app, talk, source, presence, &mut signals).await?;
+    let (session, id) = (&open.session, open.session.id());
+    let prompt = format!("{}{prompt}", open.preface);
+    let face = async {
+        let asked = (session, open.hands.processes());
+        let end = ask(asked, &open.feed, &prompt, form, out).await;
+        session.send(Input::Close).await;
+        end
+    };
+    let work = async { tokio::join!(face, open.live.run()).0 };
+    let (end, caught) = signals.during(session, work).await;
+    open.hands.put_down().await;
+    open.place.leave(async |_| Changes::Keep).await;
+    match (end, caught) {
+        (Some(Ok(end)), caught) => Ok((id, end, caught)),
+        // It was stopped before it could say anything.
+        (_, Some(_)) => {
+            let end = TurnEnd {
+                error: Some("interrupted".to_owned()),
+                ..TurnEnd::default()
+            };
+            Ok((id, end, caught))
+        }
+        (Some(Err(error)), None) => Err(error),
+        (None, None) => Err(anyhow::anyhow!(NO_ANSWER)),
+    }
+}
+
+const NO_ANSWER: &str = "the session ended before it answered";
+
+/// Sends the prompt and waits for the turn to end; what happens to background jobs meanwhile reaches the model.
 async fn ask(
-    session: Session,
+    (session, processes): (&Session, &Processes),
     feed: &Feed,
     prompt: &str,
     form: &Form<'_>,
     out: &mut Out,
-) -> Result<(TurnEnd, Option<u8>)> {
-    let mut interrupt = signal(SignalKind::interrupt()).context("watching for signals")?;
-    let mut terminate = signal(SignalKind::terminate()).context("watching for signals")?;
+) -> Result<TurnEnd> {
     session.send(Input::Prompt(Message::user(prompt))).await;
     let mut show = Show::new();
-    let mut code = None;
+    let id = session.id();
     loop {
-        tokio::select! {
-            event = feed.next() => match event {
-                Some(AgentEvent::TurnEnded(end)) => {
-                    if matches!(form, Form::Full) {
-                        show.event(out, &AgentEvent::TurnEnded(end.clone()))?;
-                    }
-                    return Ok((*end, code));
+        let event = tokio::select! {
+            event = feed.next() => event,
+            () = processes.noticed_here(&id) => {
+                for notice in processes.drain_notices(&id) {
+                    session.send(Input::Steer(notice.text())).await;
                 }
-                Some(event) if matches!(form, Form::Full) => show.event(out, &event)?,
-                Some(_) => {}
-                None => anyhow::bail!("the session ended before it answered"),
-            },
-            _ = interrupt.recv() => { code = Some(INTERRUPTED); session.send(Input::Interrupt).await; }
-            _ = terminate.recv() => { code = Some(TERMINATED); session.send(Input::Interrupt).await; }
+                continue;
+            }
+        };
+        let event = event.ok_or_else(|| anyhow::anyhow!(NO_ANSWER))?;
+        if matches!(form, Form::Full) {
+            show.event(out, &event)?;
+        }
+        if let AgentEvent::TurnEnded(end) = event {
+            return Ok(*end);
         }
     }
 }
@@ -110,11 +130,11 @@ fn finish(
     out: &mut Out,
     form: &Form<'_>,
     end: &TurnEnd,
-    signal: Option<u8>,
+    caught: Option<Caught>,
     id: &str,
 ) -> Result<()> {
-    if let Some(code) = signal {
-        return Err(Failed(code).into());
+    if let Some(caught) = caught {
+        return Err(caught.failed().into());
     }
     if !end.answered() {
         say(end.error.as_deref().unwrap_or("the model gave no answer"));

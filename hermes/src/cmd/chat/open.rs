@@ -1,33 +1,55 @@
 //! From settings and options to an open session.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use hermes_agent::{GuardLimits, Limits};
 use hermes_exec::files::LocalWorkspace;
 use hermes_home::clock;
-use hermes_model::{Overrides, RoutedModels, context};
+use hermes_mcp_tools::config::allowed;
+use hermes_mcp_tools::{ChooseModel, Entry, ModelWish};
+use hermes_model::RoutedModels;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
-    Asking, Busy, Feed, Live, Opening, Session, Surroundings, Titles, Which, system_prompt,
+    Asking, Busy, Feed, Live, Opening, Personalities, Session, Surroundings, Titles, Which,
+    system_prompt,
 };
 use hermes_store::Store;
-use hermes_types::{Effort, ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
+use hermes_types::{Effort, Models, Purpose};
 use serde_json::{Value, json};
 
 use super::hands::Hands;
+use super::models::{check_model, explained, main_model, named, switch};
+use super::place::{Changes, Place};
+use super::signals::Signals;
 use crate::cli::Talk;
 use crate::cmd::Failed;
+use crate::mcp::{Follow, News, Running, Source};
 use crate::wire::{App, Scratch, say};
 
 /// Whether somebody is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
     Person,
+    /// Somebody with one question, who leaves with the answer.
+    Once,
     /// One-shot: whoever typed it wants it done without questions.
     Nobody,
     /// A question without a person to ask: what is dangerous does not run.
     Unattended,
+}
+
+impl Presence {
+    /// Whether somebody can be asked.
+    pub fn is_person(self) -> bool {
+        matches!(self, Self::Person | Self::Once)
+    }
+
+    /// Whether the first answer is also the last.
+    pub fn is_for_one_turn(self) -> bool {
+        self != Self::Person
+    }
 }
 
 /// An open session with everything that belongs to it.
@@ -36,65 +58,194 @@ pub struct Open {
     pub live: Live,
     pub feed: Feed,
     pub hands: Hands,
+    pub place: Place,
+    /// What the first prompt must begin with.
+    pub preface: String,
 }
 
 /// Opens what the options ask for. Everything that can be wrong with them is found out before any request.
-pub async fn open(app: &App, talk: &Talk, source: &str, presence: Presence) -> Result<Open> {
-    check(talk)?;
-    let selection = selection(app, talk)?;
-    let models = Arc::new(check_model(app, talk)?);
-    let (store, scratch) = store(app, talk).await?;
-    let which = which(&store, talk).await?;
-    let window = models.context(&Scope::new(SessionId::new("start"))).await;
-    if let Some(refusal) = context::refusal(&models.route().model, window) {
-        return Err(anyhow!(refusal));
-    }
-    let model = models
-        .client(&Purpose::Main)
-        .map_err(|error| explained(&error))?;
-    let hands = Hands::new(app, &store, talk, &selection, presence)?.keeping(scratch);
-    let opening = Opening {
-        which,
-        source: source.to_owned(),
-        asking: if presence == Presence::Person {
-            Asking::Interactive
-        } else {
-            Asking::Nobody
-        },
-        busy: busy(app),
-        system: prompt(app, (&model.info().model, &model.info().provider), &hands),
-        limits: limits(app, talk),
-        workspace: Arc::new(LocalWorkspace::new(hands.cwd.clone())),
-        saved_dir: app.home.sessions_dir().join("saved"),
-        titles: if presence == Presence::Person {
-            Titles::Suggested
-        } else {
-            Titles::None
-        },
-        switch: switch(app),
-        models,
-        model,
-        toolbox: hands.toolbox.clone(),
-        store,
+pub async fn open(
+    app: &App,
+    talk: &Talk,
+    source: &str,
+    presence: Presence,
+    signals: &mut Signals,
+) -> Result<Open> {
+    let ready = Ready::new(app, talk).await?;
+    let place = Place::enter(app, talk).await?;
+    let begun = tokio::select! {
+        biased;
+        caught = signals.next() => Err(caught.failed().into()),
+        begun = ready.begin(app, talk, source, presence, &place) => begun,
     };
-    let (session, live, feed) = Session::open(opening).await?;
-    Ok(Open {
-        session,
-        live,
-        feed,
-        hands,
+    match begun {
+        Ok(((session, live, feed), hands, preface)) => Ok(Open {
+            session,
+            live,
+            feed,
+            hands,
+            place,
+            preface,
+        }),
+        Err(error) => {
+            place.leave(async |_| Changes::Keep).await;
+            Err(error)
+        }
+    }
+}
+
+/// What the options mean, as far as that can be known without asking anybody.
+struct Ready {
+    selection: Selection,
+    models: Arc<RoutedModels>,
+    store: Store,
+    scratch: Option<Scratch>,
+    which: Which,
+}
+
+type Begun = ((Session, Live, Feed), Hands, String);
+
+impl Ready {
+    async fn new(app: &App, talk: &Talk) -> Result<Self> {
+        check(talk)?;
+        let selection = selection(app, talk)?;
+        let models = Arc::new(check_model(app, talk)?);
+        let (store, scratch) = store(app, talk).await?;
+        let which = which(&store, talk).await?;
+        Ok(Self {
+            selection,
+            models,
+            store,
+            scratch,
+            which,
+        })
+    }
+
+    async fn begin(
+        self,
+        app: &App,
+        talk: &Talk,
+        source: &str,
+        presence: Presence,
+        place: &Place,
+    ) -> Result<Begun> {
+        // First of all: they connect while everything else is made ready.
+        let mcp = servers(app, talk, presence, &self.models)?;
+        let model = main_model(&self.models).await;
+        let model = model.map_err(|error| explained(&error))?;
+        let hands = Hands::new(app, &self.store, talk, &self.selection, presence, place)?
+            .keeping(self.scratch)
+            .with_servers(mcp);
+        if let Some(mcp) = &hands.mcp {
+            let limit = app
+                .settings
+                .number("mcp_discovery_timeout")
+                .clamp(0.0, 3600.0);
+            mcp.live.settled(Duration::from_secs_f64(limit)).await;
+        }
+        // A conversation keeps the prompt it began with: what is new is said in the next message.
+        let preface = match (&self.which, place.checkout()) {
+            (Which::Existing(_), Some(checkout)) => format!("[{}]\n\n", checkout.note()),
+            _ => String::new(),
+        };
+        let person = presence.is_person();
+        let info = model.info();
+        let opening = Opening {
+            which: self.which,
+            source: source.to_owned(),
+            asking: if person {
+                Asking::Interactive
+            } else {
+                Asking::Nobody
+            },
+            busy: busy(app),
+            system: prompt(app, (&info.model, &info.provider), &hands, place),
+            limits: limits(app, talk),
+            workspace: Arc::new(LocalWorkspace::new(hands.cwd.clone())),
+            saved_dir: app.home.sessions_dir().join("saved"),
+            titles: if person {
+                Titles::Suggested
+            } else {
+                Titles::None
+            },
+            switch: switch(app),
+            models: self.models,
+            model,
+            tools: hands.tools(),
+            store: self.store,
+        };
+        let (session, live, feed) = Session::open(opening).await?;
+        let mut live = live
+            .with_jobs(hands.stop_jobs())
+            .with_personalities(Personalities::new(&app.home, &app.settings, &app.env));
+        if presence.is_for_one_turn() {
+            live = live.for_one_turn();
+        }
+        Ok(((session, live, feed), hands, preface))
+    }
+}
+
+/// Starts the MCP servers this session may use.
+fn servers(
+    app: &App,
+    talk: &Talk,
+    presence: Presence,
+    models: &Arc<RoutedModels>,
+) -> Result<Option<Running>> {
+    let source = Source::of(app);
+    let mut servers = source.servers();
+    for problem in &servers.problems {
+        say(&problem.to_string());
+    }
+    for warning in servers.entries.iter().flat_map(|entry| &entry.warnings) {
+        tracing::warn!("{warning}");
+    }
+    let all: Vec<&str> = servers.entries.iter().map(Entry::name).collect();
+    let allowed = allowed(&all, &toolsets(app, talk))
+        .into_iter()
+        .map(str::to_owned);
+    let allowed: Vec<String> = allowed.collect();
+    servers
+        .entries
+        .retain(|entry| allowed.iter().any(|name| name == entry.name()));
+    if servers.entries.is_empty() && !presence.is_person() {
+        return Ok(None);
+    }
+    let starter = source.starter(&servers, Some(thinker(app, models)))?;
+    let follow = match presence {
+        Presence::Person | Presence::Once => Follow::File(Box::new(tell)),
+        Presence::Nobody | Presence::Unattended => Follow::Nothing,
+    };
+    Ok(Some(Running::start(source, servers, starter, follow)))
+}
+
+/// What happened to the servers because their configuration changed.
+fn tell(news: News) {
+    match news {
+        News::Applied(reload) => say(&format!("MCP servers changed: {reload}")),
+        News::Waiting => say("mcp_servers changed; /reload-mcp applies it"),
+    }
+}
+
+/// Models for servers that want to think.
+fn thinker(app: &App, models: &Arc<RoutedModels>) -> Arc<ChooseModel> {
+    let (models, named) = (models.clone(), named(app));
+    Arc::new(move |wish| match wish {
+        ModelWish::Configured(name) => named(name)?.client(&Purpose::Main),
+        ModelWish::Hinted(_) | ModelWish::Default => models.client(&Purpose::Aux("mcp")),
     })
 }
 
 /// The size of the system prompt, and of each tool's definition, in bytes.
 pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usize)>)> {
     let store = app.store().await?;
-    let hands = Hands::new(app, &store, talk, &selection(app, talk)?, Presence::Person)?;
+    let (selection, here) = (selection(app, talk)?, Place::default());
+    let hands = Hands::new(app, &store, talk, &selection, Presence::Person, &here)?;
     let (model, provider) = (
         app.settings.text("model.default"),
         app.settings.text("model.provider"),
     );
-    let system = prompt(app, (model, provider), &hands);
+    let system = prompt(app, (model, provider), &hands, &here);
     let sizes = hands.toolbox.definitions().into_iter().map(|tool| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
         (tool.name, json!({"type": "function", "function": function}).to_string().len())
@@ -102,7 +253,7 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
     Ok((system.len(), sizes.collect()))
 }
 
-fn prompt(app: &App, (model, provider): (&str, &str), hands: &Hands) -> String {
+fn prompt(app: &App, (model, provider): (&str, &str), hands: &Hands, place: &Place) -> String {
     let enforcement = app
         .settings
         .get("agent.tool_use_enforcement")
@@ -117,18 +268,9 @@ fn prompt(app: &App, (model, provider): (&str, &str), hands: &Hands) -> String {
         tools: !hands.toolbox.names().is_empty(),
         enforce: Surroundings::enforces(enforcement, model),
         platform: "cli",
+        worktree: place.checkout(),
     };
-    system_prompt(&app.home, &app.env, &around)
-}
-
-/// Decides about the model; fails with how to set one up.
-pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
-    let overrides = Overrides {
-        model: talk.model.clone(),
-        provider: talk.provider.clone(),
-    };
-    RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
-        .map_err(|error| explained(&error))
+    system_prompt(&app.home, &around)
 }
 
 /// A full or unreadable disk is no reason not to answer; only going on with something stored needs the store.
@@ -154,30 +296,38 @@ fn check(talk: &Talk) -> Result<()> {
     Ok(())
 }
 
+/// The names of the toolsets this session gets, some of which may be MCP servers.
+fn toolsets(app: &App, talk: &Talk) -> Vec<String> {
+    if !talk.toolsets.is_empty() {
+        return talk.toolsets.clone();
+    }
+    let platform = app
+        .settings
+        .get("platform_toolsets.cli")
+        .filter(|value| value.is_array());
+    names(
+        platform
+            .or(app.settings.get("toolsets"))
+            .unwrap_or(&Value::Null),
+    )
+}
+
 fn selection(app: &App, talk: &Talk) -> Result<Selection> {
-    let configured = || {
-        let platform = app
-            .settings
-            .get("platform_toolsets.cli")
-            .filter(|value| value.is_array());
-        names(
-            platform
-                .or(app.settings.get("toolsets"))
-                .unwrap_or(&Value::Null),
-        )
-    };
-    let enabled = if talk.toolsets.is_empty() {
-        configured()
-    } else {
-        talk.toolsets.clone()
-    };
+    let enabled = toolsets(app, talk);
     let disabled = names(
         app.settings
             .get("agent.disabled_toolsets")
             .unwrap_or(&Value::Null),
     );
     let selection = Selection::of(enabled.iter().map(String::as_str), &disabled);
-    for name in &selection.unknown {
+    let servers = app.settings.get("mcp_servers").and_then(Value::as_object);
+    let is_server = |name: &str| {
+        let server = name.strip_prefix("mcp-").unwrap_or(name);
+        name == "no_mcp"
+            || servers
+                .is_some_and(|servers| servers.contains_key(server) || servers.contains_key(name))
+    };
+    for name in selection.unknown.iter().filter(|name| !is_server(name)) {
         say(&format!("there is no toolset '{name}'"));
     }
     if selection.is_empty() && !talk.toolsets.is_empty() {
@@ -227,20 +377,19 @@ fn busy(app: &App) -> Busy {
     }
 }
 
-fn switch(app: &App) -> hermes_session::Switch {
-    let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
-    Arc::new(move |name| {
-        let overrides = Overrides {
-            model: Some(name.to_owned()),
-            provider: None,
-        };
-        RoutedModels::new(&home, settings.clone(), env.clone(), &overrides)?.client(&Purpose::Main)
-    })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn explained(error: &ModelError) -> anyhow::Error {
-    match error.kind {
-        ModelErrorKind::NotConfigured => anyhow!("{error}"),
-        _ => anyhow!("the model cannot be used: {error}"),
+    // The terminal tool tells the model what ends with the answer by the second of these.
+    #[test]
+    fn who_can_be_asked_and_who_stays() {
+        let check = |presence: Presence, expected: (bool, bool)| {
+            assert_eq!((presence.is_person(), presence.is_for_one_turn()), expected);
+        };
+        check(Presence::Person, (true, false));
+        check(Presence::Once, (true, true));
+        check(Presence::Nobody, (false, true));
+        check(Presence::Unattended, (false, true));
     }
 }

@@ -84,6 +84,20 @@ impl Show {
             Question::Secret { prompt } | Question::Confirm { question: prompt } => {
                 self.line(out, &printable(prompt))?;
             }
+            Question::Elicit {
+                server,
+                message,
+                fields,
+                ..
+            } => {
+                let head = out.heading(format!("{} asks:", one_line(server)));
+                self.line(out, &head)?;
+                self.line(out, &format!("  {}", printable(message)))?;
+                for field in fields {
+                    self.line(out, &format!("  - {}", one_line(field)))?;
+                }
+                self.line(out, "  [y] accept  [n] decline, or the fields as JSON")?;
+            }
         }
         Ok(())
     }

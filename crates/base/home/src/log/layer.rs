@@ -62,8 +62,10 @@ impl LogLayer {
                 ..sink(output, Level::Info)
             });
         }
-        if settings.console == Console::Debug {
-            sinks.push(sink(Output::Stderr, Level::Debug));
+        match settings.console {
+            Console::Quiet => {}
+            Console::Warnings => sinks.push(sink(Output::Stderr, Level::Warning)),
+            Console::Debug => sinks.push(sink(Output::Stderr, Level::Debug)),
         }
         Self {
             sinks,

@@ -72,6 +72,8 @@ pub enum Role {
 pub enum Console {
     #[default]
     Quiet,
+    /// Of what may need a look: for programs nobody watches.
+    Warnings,
     /// `--verbose`.
     Debug,
 }

@@ -7,6 +7,7 @@ mod damage;
 mod delete;
 mod export;
 mod fixtures;
+mod gateway;
 mod messages;
 mod open;
 mod readonly;

@@ -8,9 +8,10 @@
 
 mod recall;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::FutureExt;
 use hermes_agent::{Limits, Toolbox};
 use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Titles, Which, slash};
 use hermes_store::{OpenOptions, Reach, Store};
@@ -46,15 +47,13 @@ impl Bench {
             store: self.store.clone(),
             model: self.model.clone(),
             models: self.model.clone(),
-            toolbox: Toolbox::default(),
+            tools: Arc::new(Toolbox::default),
             workspace: MemoryWorkspace::with(&[]),
             limits: Limits::default(),
             system: "the prompt".to_owned(),
             switch: Arc::new(|_| {
-                Err(ModelError::new(
-                    ModelErrorKind::NotConfigured,
-                    "no other model",
-                ))
+                let error = ModelError::new(ModelErrorKind::NotConfigured, "no other model");
+                std::future::ready(Err(error)).boxed()
             }),
             saved_dir: self._dir.path().join("saved"),
             titles: Titles::None,
@@ -158,7 +157,14 @@ async fn dropping_the_handle_ends_everything() {
 
 /// Sends commands and prompts (anything not beginning with a slash) and collects the notices.
 async fn converse(bench: &Bench, lines: &[&str]) -> (SessionId, Vec<String>) {
-    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let opened = bench.open(Which::New, Busy::Queue).await;
+    converse_in(opened, lines).await
+}
+
+async fn converse_in(
+    (session, live, feed): (Session, Live, Feed),
+    lines: &[&str],
+) -> (SessionId, Vec<String>) {
     let id = session.id();
     let face = async {
         let mut notices = Vec::new();
@@ -261,4 +267,105 @@ async fn commands_that_tell() {
     assert!(notices[4].contains("/resume"));
     assert!(notices[5].contains("canned-1"));
     assert_eq!(notices[6], "no other model");
+}
+
+#[tokio::test]
+async fn a_title_given_before_anything_is_said_waits() {
+    let bench = Bench::new(["one", "two"].map(Canned::text)).await;
+    let lines = [
+        "/title my talk",
+        "/title",
+        "/status",
+        "hello",
+        "/new",
+        "more",
+    ];
+    let (id, notices) = converse(&bench, &lines).await;
+    assert_eq!(notices[..2], ["title: my talk", "title: my talk"]);
+    assert!(notices[2].contains("title     my talk"), "{}", notices[2]);
+    let first = bench.store.session(&id).await.unwrap().unwrap();
+    assert_eq!(first.title.as_deref(), Some("my talk"));
+
+    // Taken by now, and said at once.
+    let (_, notices) = converse(&bench, &["/title my talk", "/title"]).await;
+    assert!(notices[0].contains(id.as_str()), "{}", notices[0]);
+    assert!(notices[1].contains("no title yet"), "{}", notices[1]);
+    assert_eq!(bench.store.stats().await.unwrap().sessions, 2);
+}
+
+#[tokio::test]
+async fn a_title_that_waits_is_not_for_another_conversation() {
+    let bench = Bench::new([Canned::text("one")]).await;
+    converse(&bench, &["/title my talk", "/new", "hello"]).await;
+    assert!(bench.store.find_by_title("my talk").await.is_err());
+}
+
+// Background jobs end with `/stop`, and with the conversation they belong to; not with another one's.
+#[tokio::test]
+async fn jobs_end_with_stop_and_with_their_conversation() {
+    let bench = Bench::new(["one", "two"].map(Canned::text)).await;
+    let ended: Arc<Mutex<Vec<SessionId>>> = Arc::default();
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let told = ended.clone();
+    let live = live.with_jobs(Arc::new(move |id| {
+        let mut ended = told.lock().unwrap();
+        ended.push(id);
+        std::future::ready(2 - ended.len().min(2)).boxed()
+    }));
+    let lines = [
+        "hello", "/stop", "/stop", "/new", "more", "/resume", "/stop",
+    ];
+    let (id, notices) = converse_in((session, live, feed), &lines).await;
+    assert_eq!(notices[0], "stopped 1 background process");
+    assert_eq!(notices[1], "nothing is running");
+    assert!(notices[2].starts_with("new session"), "{}", notices[2]);
+    let ended = ended.lock().unwrap();
+    assert_eq!(ended[..3], [id.clone(), id.clone(), id.clone()]);
+    assert!(ended[3] != id && ended.len() == 4, "{ended:?}");
+}
+
+#[tokio::test]
+async fn stop_ends_the_turn_and_the_jobs() {
+    let bench = Bench::new([Canned::Hang]).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let live = live.with_jobs(Arc::new(|_| std::future::ready(2).boxed()));
+    let slash::Typed::Command { slash, .. } = slash::read("/stop") else {
+        panic!("/stop is a command");
+    };
+    let face = async {
+        session.send(Input::Prompt(Message::user("slow"))).await;
+        while bench.model.requests().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        session.send(Input::Command(slash, String::new())).await;
+        let (mut notices, mut interrupted) = (Vec::new(), false);
+        while notices.is_empty() || !interrupted {
+            match feed.next().await.unwrap() {
+                AgentEvent::Notice(text) => notices.push(text),
+                AgentEvent::TurnEnded(end) => interrupted = end.interrupted,
+                _ => {}
+            }
+        }
+        session.send(Input::Close).await;
+        notices
+    };
+    let (notices, ()) = tokio::join!(face, live.run());
+    assert_eq!(notices, ["stopped 2 background processes"]);
+}
+
+// News that came too late for the only answer start no turn of their own.
+#[tokio::test]
+async fn a_session_of_one_turn_ends_with_its_answer() {
+    let bench = Bench::new(["one", "two"].map(Canned::text)).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    session.send(Input::Prompt(Message::user("hi"))).await;
+    session.send(Input::Steer("too late".to_owned())).await;
+    live.for_one_turn().run().await;
+    assert_eq!(turn_end(&feed).await.text, "one");
+    assert_eq!(bench.model.requests().len(), 1);
+    let stored = bench
+        .store
+        .conversation(&session.id(), Reach::Session)
+        .await;
+    assert_eq!(stored.unwrap().len(), 2);
 }

@@ -1,0 +1,60 @@
+//! Which model answers: the one that is set, or another by the name a person types.
+
+use std::sync::Arc;
+
+use anyhow::{Result, anyhow};
+use futures::FutureExt;
+use hermes_model::{Overrides, RoutedModels, context};
+use hermes_session::{Switch, Switched};
+use hermes_types::{ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
+
+use crate::cli::Talk;
+use crate::wire::App;
+
+/// Decides about the model; fails with how to set one up.
+pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
+    let overrides = Overrides {
+        model: talk.model.clone(),
+        provider: talk.provider.clone(),
+    };
+    RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
+        .map_err(|error| explained(&error))
+}
+
+/// The main model, once its server was asked for what only it knows, if its window is large enough.
+pub async fn main_model(models: &RoutedModels) -> Switched {
+    let scope = Scope::new(SessionId::new("start"));
+    let window = models.context(&scope).await;
+    match context::refusal(&models.route().model, window) {
+        Some(refusal) => Err(ModelError::new(ModelErrorKind::NotConfigured, refusal)),
+        None => models.client(&Purpose::Main),
+    }
+}
+
+/// From a typed name to its models.
+pub fn named(app: &App) -> impl Fn(&str) -> Result<RoutedModels, ModelError> + Send + Sync + use<> {
+    let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
+    move |name| {
+        let overrides = Overrides {
+            model: Some(name.to_owned()),
+            provider: None,
+        };
+        RoutedModels::new(&home, settings.clone(), env.clone(), &overrides)
+    }
+}
+
+/// `/model`
+pub fn switch(app: &App) -> Switch {
+    let named = named(app);
+    Arc::new(move |name| {
+        let models = named(name);
+        async move { main_model(&models?).await }.boxed()
+    })
+}
+
+pub fn explained(error: &ModelError) -> anyhow::Error {
+    match error.kind {
+        ModelErrorKind::NotConfigured => anyhow!("{error}"),
+        _ => anyhow!("the model cannot be used: {error}"),
+    }
+}
