@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
-use hermes_home::config::{Document, Settings};
+use hermes_home::config::{Document, Settings, assign};
 use hermes_home::{Env, Home, yaml};
 use hermes_mcp::{Client, Endpoint, Herd, SystemClock, Timing};
 use hermes_mcp_tools::config::Auth;
 use hermes_mcp_tools::{
-    Caches, ChooseModel, Entry, LiveServers, Osv, Problem, Reload, Servers, Starter, Surroundings,
+    Caches, ChooseModel, Entry, LiveServers, Osv, Problem, Reload, Report, Servers, Starter, Surroundings,
     package,
 };
 use hermes_net::{Options, Reach, Redirects};
+use hermes_session::{ReloadAsking, ToolServers};
 use serde_json::Value;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -21,6 +22,8 @@ use crate::wire::App;
 
 /// How often the configuration is looked at.
 const LOOK: Duration = Duration::from_secs(5);
+/// How long a reload waits for servers to connect; they go on without it.
+const RELOAD_WAIT: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// Where the configuration of servers comes from.
@@ -147,11 +150,33 @@ impl Running {
         }
     }
 
-    /// Takes over the file as it is now; `None` while it cannot be read.
-    pub async fn reload(&self) -> Option<Reload> {
-        let servers = self.source.reread()?;
-        Some(self.live.apply(servers).await)
+    /// What the session can do about them.
+    pub fn for_session(&self, app: &App) -> ToolServers {
+        let (live, source) = (self.live.clone(), self.source.clone());
+        let (reporting, home) = (self.live.clone(), app.home.clone());
+        let asking = match app.settings.is_on("approvals.mcp_reload_confirm") {
+            false => ReloadAsking::Never,
+            true => ReloadAsking::First(Arc::new(move || {
+                let changed = assign(&home, "approvals.mcp_reload_confirm", "false");
+                changed.map(drop).map_err(|error| error.to_string())
+            })),
+        };
+        ToolServers {
+            report: Arc::new(move || reporting.reports().iter().map(Report::line).collect()),
+            reload: Arc::new(move || Box::pin(reload(live.clone(), source.clone()))),
+            asking,
+        }
     }
+}
+
+/// Takes over the file as it is now, and says what that did.
+async fn reload(live: LiveServers, source: Source) -> String {
+    let Some(servers) = source.reread() else {
+        return "config.yaml cannot be read; everything stays as it is".to_owned();
+    };
+    let reload = live.apply(servers).await;
+    live.settled(RELOAD_WAIT).await;
+    format!("{reload}; {}", live.summary())
 }
 
 /// What to do when the configuration changes.

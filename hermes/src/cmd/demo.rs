@@ -1,13 +1,17 @@
 //! `hermes demo`: a whole conversation without a key or a network. The model is scripted; the rest is real.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hermes_home::Env;
+use hermes_scripted::mcp::{Era, Fault, Flaky, Options, Times};
 use hermes_scripted::{Script, ScriptedModel};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::chat::{self, Job};
 use crate::cli::Talk;
@@ -19,6 +23,9 @@ const GREET: &str = "#!/bin/sh\nname=${1:-stranger}\necho \"Hello, $nmae!\"\n";
 
 /// How fast the scripted model talks to a person; to a pipe it doesn't pause.
 const MS_BETWEEN_WORDS: u64 = 25;
+
+/// How long the conversation may take to begin.
+const BEGUN: Duration = Duration::from_secs(10);
 
 /// Runs in a directory and a home of its own; both are gone afterwards.
 pub fn run(env: Env) -> Result<()> {
@@ -47,17 +54,18 @@ impl Place {
         let watched = io::stdout().is_terminal();
         let model =
             ScriptedModel::start(script(watched)?).context("starting the scripted model")?;
+        let notes = notes_server().context("starting the MCP server")?;
         let home = self.dir.join("home");
         fs::create_dir_all(&home)?;
         fs::write(
             home.join("config.yaml"),
-            config(&model.url(), &self.dir.join("work")),
+            config(&model.url(), &notes.url(), &self.dir.join("work")),
         )?;
         env.set("HERMES_HOME", home.to_string_lossy());
         let mut app = App::start(env, None)?;
         let about = app.out.faint(format!(
-            "The model in this demonstration is scripted and needs no key. Everything else is real:\n\
-             the tools, the files in {}, the stored conversation.",
+            "The model in this demonstration is scripted and needs no key, and so is the MCP server it asks.\n\
+             Everything else is real: the tools, the files in {}, the stored conversation.",
             self.dir.join("work").display()
         ));
         writeln!(app.out, "{about}\n")?;
@@ -65,7 +73,10 @@ impl Place {
         writeln!(app.out, "{prompt}")?;
         app.out.flush()?;
         let job = Job::Shown { prompt: PROMPT };
-        chat::run(&mut app, &Talk::default(), "cli", &job)?;
+        thread::scope(|scope| {
+            scope.spawn(|| forget(&notes, &model));
+            chat::run(&mut app, &Talk::default(), "cli", &job)
+        })?;
         self.epilogue(&mut app)
     }
 
@@ -108,10 +119,29 @@ fn script(watched: bool) -> Result<Script> {
     Ok(Script::from_value(script)?)
 }
 
-fn config(url: &str, work: &Path) -> String {
+/// Once the conversation is under way, the server forgets who it is connected to.
+fn forget(notes: &Flaky, model: &ScriptedModel) {
+    model.wait_for_calls(1, BEGUN);
+    notes.arm(Fault::SessionRpcError, Times::Once);
+}
+
+/// A server of notes.
+fn notes_server() -> io::Result<Flaky> {
+    let note = json!({"result": {"content": [{"type": "text", "text": "old-logs: nobody needs them, delete at will"}]}});
+    let flaky = Flaky::start(Options {
+        era: Era::Legacy,
+        tools: vec!["notes".to_owned()],
+        answers: BTreeMap::from([("notes".to_owned(), note)]),
+        ..Options::default()
+    })?;
+    Ok(flaky)
+}
+
+fn config(url: &str, notes: &str, work: &Path) -> String {
     format!(
         "_config_version: 23\nmodel:\n  default: scripted\n  provider: custom\n  base_url: {url}/v1\n  api_key: not-needed\n  \
-         context_length: 131072\nterminal:\n  cwd: {}\n",
+         context_length: 131072\nterminal:\n  cwd: {}\nmcp_servers:\n  team:\n    \
+         url: {notes}\n    tools:\n      include: [notes]\n      resources: false\n      prompts: false\n",
         work.display()
     )
 }

@@ -102,7 +102,10 @@ fn change(app: &mut App, platform: &str, names: &[String], on: bool) -> Result<(
         Document::edit(&app.home, |document| document.set(&path, &json!(chosen)))?;
     }
     let word = if on { "enabled" } else { "disabled" };
-    for (what, names) in [(format!("{word} for {platform}"), toolsets), (word.to_owned(), tools)] {
+    for (what, names) in [
+        (format!("{word} for {platform}"), toolsets),
+        (word.to_owned(), tools),
+    ] {
         if !names.is_empty() {
             let mark = app.out.good("✓");
             writeln!(app.out, "{mark} {what}: {}", names.join(", "))?;

@@ -32,7 +32,9 @@ pub fn switched(filter: &Filter, tool: &str, to: Switch) -> Result<Vec<FilterEdi
         names.push(tool.to_owned());
     }
     match names.is_empty() && key == "include" {
-        true => Err(format!("{tool} is the last one that is on; disable the server instead")),
+        true => Err(format!(
+            "{tool} is the last one that is on; disable the server instead"
+        )),
         false => Ok(vec![FilterEdit { key, names }]),
     }
 }
@@ -47,7 +49,9 @@ pub fn chosen(all: &[String], wanted: &[usize]) -> Vec<FilterEdit> {
     };
     let on = names(&is_wanted);
     match () {
-        () if on.len() == all.len() => vec![edit("include", Vec::new()), edit("exclude", Vec::new())],
+        () if on.len() == all.len() => {
+            vec![edit("include", Vec::new()), edit("exclude", Vec::new())]
+        }
         // An empty list of what is wanted would mean that nothing was said.
         () if on.is_empty() => vec![edit("include", Vec::new()), edit("exclude", all.to_vec())],
         () => vec![edit("include", on), edit("exclude", Vec::new())],
@@ -108,14 +112,28 @@ mod tests {
         check(None, &["b"], Switch::Off, &[edit("exclude", &["b", "a"])]);
         check(None, &["b", "a"], Switch::On, &[edit("exclude", &["b"])]);
         check(None, &["a"], Switch::On, &[edit("exclude", &[])]);
-        check(Some(&["b"]), &[], Switch::On, &[edit("include", &["b", "a"])]);
-        check(Some(&["a", "b"]), &[], Switch::Off, &[edit("include", &["b"])]);
+        check(
+            Some(&["b"]),
+            &[],
+            Switch::On,
+            &[edit("include", &["b", "a"])],
+        );
+        check(
+            Some(&["a", "b"]),
+            &[],
+            Switch::Off,
+            &[edit("include", &["b"])],
+        );
         check(Some(&["b"]), &[], Switch::Off, &[]);
         let last = Filter {
             include: Some(names(&["a"])),
             ..Filter::default()
         };
-        assert!(switched(&last, "a", Switch::Off).unwrap_err().contains("last"));
+        assert!(
+            switched(&last, "a", Switch::Off)
+                .unwrap_err()
+                .contains("last")
+        );
     }
 
     #[test]

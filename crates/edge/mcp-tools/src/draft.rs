@@ -242,10 +242,7 @@ mod tests {
             (entry, vec![pair("MCP_MY_S_API_TOKEN", "hunter2")])
         );
         let codex = written(preset("codex").unwrap());
-        assert_eq!(
-            codex.0,
-            json!({"command": "codex", "args": ["mcp-server"]})
-        );
+        assert_eq!(codex.0, json!({"command": "codex", "args": ["mcp-server"]}));
         assert_eq!(preset("x"), None);
     }
 

@@ -282,6 +282,24 @@ impl LiveServers {
         reports
     }
 
+    /// How many tools there are, and which servers are not there.
+    pub fn summary(&self) -> String {
+        let reports = self.reports();
+        let details = || reports.iter().filter_map(|report| report.details.as_ref());
+        let tools: usize = details().map(|details| details.tools).sum();
+        let up = details()
+            .filter(|details| details.state == State::Ready)
+            .count();
+        let is_down =
+            |report: &&Report| !matches!(report.status, "connected" | "configured" | "disabled");
+        let down = reports
+            .iter()
+            .filter(is_down)
+            .map(|report| format!("; {}", report.line()));
+        let down: String = down.collect();
+        format!("{tools} tool(s) available from {up} server(s){down}")
+    }
+
     /// Ends all connections.
     pub async fn stop(&self) {
         stop_all(&self.servers(), self.starter.around.timing.stop_all).await;
@@ -342,6 +360,18 @@ impl One {
 }
 
 impl Report {
+    /// The server in a line.
+    pub fn line(&self) -> String {
+        let tools = self.details.as_ref().map_or(0, |details| details.tools);
+        let error = self.error.as_ref().map(|error| format!(" ({error})"));
+        format!(
+            "{} {}, {tools} tools{}",
+            self.name,
+            self.status,
+            error.unwrap_or_default()
+        )
+    }
+
     fn idle(name: &str, status: &'static str, error: Option<String>) -> Self {
         Self {
             name: name.to_owned(),

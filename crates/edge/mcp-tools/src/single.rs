@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_mcp::{CallContext, Catalog, Server, State};
+use hermes_mcp::{CallContext, CallError, Catalog, Reply, Server, State};
 use hermes_types::{Args, ToolOutput};
 use serde_json::Value;
 use tokio::time::timeout;
@@ -123,37 +123,42 @@ impl Single {
         };
         let name = subject.name().to_owned();
         let called = self.server.call(&subject.operation(args), &context).await;
+        let elapsed = started.elapsed();
         let (retries, generation) = match &called {
             Ok(reply) => (reply.retries, reply.generation),
             Err(error) => (error.retries, error.generation),
         };
-        let secrets = self.entry.secrets.and(Caller::secrets(&self.server));
-        let output = match called {
-            Ok(reply) => self.shelf().output(reply.answer),
-            Err(error) => {
-                let server = self.entry.name();
-                errors::output(&error, Asked { server, tool: &name }, &secrets)
-            }
-        };
         Answered {
-            output,
-            elapsed: started.elapsed(),
+            output: self.output(called, &name).await,
+            elapsed,
             retries,
             generation,
         }
     }
 
-    /// Ends the connection, and waits until nothing is left of it.
-    pub async fn stop(&self) {
-        self.server.stop().await;
-    }
-
-    fn shelf(&self) -> Shelf {
-        Shelf {
+    /// What the model would read. Images and documents are written to disk on the way.
+    async fn output(&self, called: Result<Reply, CallError>, tool: &str) -> ToolOutput {
+        let shelf = Shelf {
             caches: self.caches.clone(),
             secrets: self.entry.secrets.and(Caller::secrets(&self.server)),
             reader: None,
-        }
+        };
+        let reply = match called {
+            Ok(reply) => reply,
+            Err(error) => {
+                let server = self.entry.name();
+                return errors::output(&error, Asked { server, tool }, &shelf.secrets);
+            }
+        };
+        let rendered = tokio::task::spawn_blocking(move || shelf.output(reply.answer)).await;
+        // A panic while rendering is the only way not to get there.
+        rendered
+            .unwrap_or_else(|_| ToolOutput::failed("MCP call failed: the answer could not be read"))
+    }
+
+    /// Ends the connection, and waits until nothing is left of it.
+    pub async fn stop(&self) {
+        self.server.stop().await;
     }
 
     fn subject(&self, question: &Question) -> (Subject, Args) {

@@ -147,7 +147,13 @@ impl ServerTool {
         }
         let answered = self.ask(self.subject.operation(args), cx).await;
         match answered {
-            Ok(reply) => self.render(reply).await,
+            Ok(reply) => {
+                if reply.retries > 0 {
+                    cx.progress
+                        .tell("the connection was lost: connected anew and asked again");
+                }
+                self.render(reply).await
+            }
             Err(error) => self.failed(&error),
         }
     }

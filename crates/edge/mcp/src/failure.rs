@@ -78,7 +78,7 @@ pub struct Failure {
     /// The code of the JSON-RPC error, if it was one.
     pub code: Option<i64>,
     /// The versions spoken by a server that refused ours.
-    pub(crate) versions: Vec<String>,
+    pub(crate) versions: Option<Box<[String]>>,
 }
 
 impl Failure {
@@ -92,7 +92,7 @@ impl Failure {
             status: None,
             refused: None,
             code: None,
-            versions: Vec::new(),
+            versions: None,
         }
     }
 
@@ -110,7 +110,7 @@ impl Failure {
 
     #[must_use]
     pub(crate) fn with_versions(mut self, versions: Vec<String>) -> Self {
-        self.versions = versions;
+        self.versions = Some(versions.into());
         self
     }
 

@@ -24,6 +24,7 @@ use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::StopJobs;
 use crate::personality::Personalities;
+use crate::servers::ToolServers;
 use crate::slash::Slash;
 use crate::title;
 
@@ -135,6 +136,7 @@ impl Session {
             started: clock::now(),
             wanted_title: None,
             stop_jobs: None,
+            servers: None,
             personalities: None,
             span: Span::Open,
             aside: JoinSet::new(),
@@ -174,6 +176,7 @@ pub struct Live {
     /// What goes on beside the turns.
     pub(crate) aside: JoinSet<()>,
     pub(crate) stop_jobs: Option<StopJobs>,
+    pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
     span: Span,
     /// Ends the feed when the session is over.

@@ -36,6 +36,7 @@ impl Live {
             "save" => self.save(),
             "model" => self.change_model(rest).await,
             "personality" => self.change_personality(rest).await,
+            "reload-mcp" => self.reload_servers(rest).await,
             "stop" => {
                 let told = self.stop_jobs(self.id.clone()).await;
                 told.unwrap_or_else(|| "nothing is running".to_owned())
@@ -255,7 +256,7 @@ impl Live {
             info.context_length,
             self.conversation.messages().len(),
             self.opening.workspace.cwd().display()
-        )
+        ) + &self.server_lines()
     }
 
     async fn usage(&self) -> String {

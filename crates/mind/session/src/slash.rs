@@ -89,6 +89,12 @@ pub const TABLE: &[Slash] = &[
         "Configuration",
     ),
     slash(
+        "reload-mcp",
+        "[now|always]",
+        "load the MCP servers of the configuration anew",
+        "Configuration",
+    ),
+    slash(
         "personality",
         "[name|none]",
         "show or choose how the model speaks",

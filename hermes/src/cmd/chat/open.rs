@@ -177,6 +177,7 @@ impl Ready {
         let (session, live, feed) = Session::open(opening).await?;
         let mut live = live
             .with_jobs(hands.stop_jobs())
+            .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env));
         if presence.is_for_one_turn() {
             live = live.for_one_turn();

@@ -28,6 +28,10 @@ impl Show {
                 let line = out.faint(format!("┊ {name} {}", one_line(about)));
                 self.line(out, &line)?;
             }
+            AgentEvent::ToolProgress { text, .. } => {
+                let line = out.faint(format!("┊ … {}", one_line(text)));
+                self.line(out, &line)?;
+            }
             AgentEvent::ToolFinished {
                 name,
                 outcome,

@@ -90,7 +90,11 @@ fn key(app: &App, add: &McpAdd) -> Result<Option<String>> {
     if is_stored && add.yes {
         return Ok(None);
     }
-    let hint = if is_stored { " (Enter: the stored one)" } else { "" };
+    let hint = if is_stored {
+        " (Enter: the stored one)"
+    } else {
+        ""
+    };
     let key = draft::key(&secret::ask(&format!("Key for {}{hint}: ", add.name))?);
     if key.is_none() && !is_stored {
         bail!("no key was given; nothing was saved");
@@ -157,7 +161,10 @@ fn wanted(app: &mut App, add: &McpAdd, names: &[String]) -> Result<Vec<FilterEdi
 
 /// It does not work now; it may be kept for later.
 fn unreached(app: &mut App, add: &McpAdd, written: Written, why: &str) -> Result<()> {
-    say(&format!("MCP server '{}' is not connected: {why}", add.name));
+    say(&format!(
+        "MCP server '{}' is not connected: {why}",
+        add.name
+    ));
     let keep = match (add.yes, io::stdin().is_terminal()) {
         (true, _) => true,
         (false, true) => confirm(app, "Save it all the same, disabled?")?,

@@ -114,10 +114,7 @@ fn oauth_servers(app: &App) -> Result<Vec<String>> {
         let entry = source.entry(&name, &value).ok()?;
         matches!(entry.auth, Auth::OAuth(_)).then_some(name)
     };
-    let names: Vec<String> = configured(app)
-        .into_iter()
-        .filter_map(uses_oauth)
-        .collect();
+    let names: Vec<String> = configured(app).into_iter().filter_map(uses_oauth).collect();
     match names.is_empty() {
         true => bail!("no MCP server uses OAuth"),
         false => Ok(names),
@@ -186,7 +183,9 @@ impl<'a> Person<'a> {
         let spawn = Spawn {
             program: PathBuf::from(program),
             args: vec![url.to_owned()],
-            env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            env: env
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
             dir: self.env.user_home(),
             stdin: Stdin::Null,
             tty: Tty::None,

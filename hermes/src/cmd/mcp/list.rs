@@ -33,18 +33,26 @@ pub fn run(app: &mut App, format: Format) -> Result<()> {
     if rows.is_empty() {
         writeln!(app.out, "No MCP servers are configured. Add one with:")?;
         writeln!(app.out, "  hermes mcp add NAME --url URL")?;
-        return Ok(writeln!(app.out, "  hermes mcp add NAME --command PROGRAM --args …")?);
+        return Ok(writeln!(
+            app.out,
+            "  hermes mcp add NAME --command PROGRAM --args …"
+        )?);
     }
+    let is_narrow = app.out.width().is_some_and(|width| width < 50);
     let mut table = Table::new(&["name", "transport", "tools", "status"], 1);
     for row in &rows {
         table.row(vec![
             one_line(&row.name),
             cut(&row.transport),
             row.tools(),
-            row.status().to_owned(),
+            match is_narrow {
+                true => row.status().chars().take(1).collect(),
+                false => row.status().to_owned(),
+            },
         ]);
     }
     table.print(&mut app.out)?;
+    app.out.flush()?;
     for problem in rows.iter().filter_map(|row| row.entry.as_ref().err()) {
         say(&problem.to_string());
     }

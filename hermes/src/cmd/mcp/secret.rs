@@ -7,10 +7,11 @@ use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
 /// Asks, and reads a line. Without a terminal the line comes from wherever standard input comes from.
 pub fn ask(prompt: &str) -> Result<String> {
+    // First of all: who sees the question may type at once.
+    let hidden = Hidden::start();
     let mut stderr = io::stderr();
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
-    let hidden = Hidden::start();
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     if hidden.is_some() {
@@ -32,7 +33,7 @@ impl Hidden {
         let before = tcgetattr(&stdin).ok()?;
         let mut quiet = before.clone();
         quiet.local_flags.remove(LocalFlags::ECHO);
-        tcsetattr(&stdin, SetArg::TCSAFLUSH, &quiet).ok()?;
+        tcsetattr(&stdin, SetArg::TCSANOW, &quiet).ok()?;
         Some(Self(before))
     }
 }

@@ -1,7 +1,7 @@
 //! A look at a URL before it is used: a web page is no MCP server, and saying so early saves a long wait.
 
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONNECTION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Response};
 use serde_json::json;
 use tokio::time::timeout;
@@ -108,6 +108,8 @@ fn asking(channel: &Channel, method: Method) -> Outgoing {
         ACCEPT,
         HeaderValue::from_static("application/json, text/event-stream"),
     );
+    // Some answer even a HEAD with a body: nobody should find it on a connection that is used again.
+    headers.insert(CONNECTION, HeaderValue::from_static("close"));
     if !channel.site.headers.contains_key(VERSION) {
         let version = HeaderValue::from_static(FIRST_VERSION);
         headers.insert(HeaderName::from_static(VERSION), version);
