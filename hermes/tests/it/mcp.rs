@@ -1,6 +1,7 @@
 //! `hermes mcp …`, against a server that fails on demand.
 
 mod calls;
+mod chat;
 mod login;
 mod servers;
 
@@ -198,7 +199,9 @@ fn web(content_type: &'static str, body: String) -> String {
                     }
                 }
                 let size = body.len();
-                let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {size}\r\nconnection: close\r\n\r\n");
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ncontent-length: {size}\r\nconnection: close\r\n\r\n"
+                );
                 let body = if seen.starts_with(b"HEAD") { "" } else { &body };
                 let _ = stream.write_all(format!("{head}{body}").as_bytes()); // who left needs no answer
             });
@@ -212,7 +215,9 @@ fn is_whole(request: &[u8]) -> bool {
     let Some((head, body)) = text.split_once("\r\n\r\n") else {
         return false;
     };
-    let size = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let size = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:"));
     let size = size.map_or(0, |size| size.trim().parse().unwrap());
     body.len() >= size
 }
@@ -224,12 +229,17 @@ fn browse(url: &str) -> String {
         let rest = url.strip_prefix("http://").unwrap();
         let (host, path) = rest.split_once('/').unwrap();
         let mut stream = TcpStream::connect(host).unwrap();
-        write!(stream, "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        )
+        .unwrap();
         let mut page = String::new();
         stream.read_to_string(&mut page).unwrap();
         let location = page.lines().find_map(|line| {
             let (name, value) = line.split_once(':')?;
-            name.eq_ignore_ascii_case("location").then(|| value.trim().to_owned())
+            name.eq_ignore_ascii_case("location")
+                .then(|| value.trim().to_owned())
         });
         match location {
             Some(next) => url = next,

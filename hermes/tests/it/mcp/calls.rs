@@ -19,7 +19,9 @@ fn legacy() -> Options {
 }
 
 fn answering(answers: &[(&str, Value)]) -> Options {
-    let answers = answers.iter().map(|(key, answer)| ((*key).to_owned(), answer.clone()));
+    let answers = answers
+        .iter()
+        .map(|(key, answer)| ((*key).to_owned(), answer.clone()));
     Options {
         answers: answers.collect::<BTreeMap<_, _>>(),
         ..legacy()
@@ -37,7 +39,10 @@ fn an_answer_is_one_line() {
     assert_eq!(answers.len(), 3);
     for (number, answer) in (1..).zip(&answers) {
         assert_eq!(answer["output"], result(&format!("written {number}")));
-        assert_eq!((&answer["retries"], &answer["generation"]), (&json!(0), &json!(1)));
+        assert_eq!(
+            (&answer["retries"], &answer["generation"]),
+            (&json!(0), &json!(1))
+        );
         assert!(seconds(answer) < 5.0, "{answer}");
     }
     let plain = bench.run(&["call", "s", "mcp__s__write"]);
@@ -58,14 +63,30 @@ fn each_operation_has_its_form() {
             "arguments": [{"name": "name", "description": "Whom to greet", "required": false}]}]}),
         0,
     );
-    check(&["file:///notes.txt", "--op", "read_resource"], result("a few notes"), 0);
     check(
-        &["ignored", "--op", "read_resource", "--args", r#"{"uri": "file:///notes.txt"}"#],
+        &["file:///notes.txt", "--op", "read_resource"],
         result("a few notes"),
         0,
     );
     check(
-        &["greet", "--op", "get_prompt", "--args", r#"{"arguments": {"name": "Ada"}}"#],
+        &[
+            "ignored",
+            "--op",
+            "read_resource",
+            "--args",
+            r#"{"uri": "file:///notes.txt"}"#,
+        ],
+        result("a few notes"),
+        0,
+    );
+    check(
+        &[
+            "greet",
+            "--op",
+            "get_prompt",
+            "--args",
+            r#"{"arguments": {"name": "Ada"}}"#,
+        ],
         json!({"description": "A greeting", "messages": [{"role": "user", "content": "Hello, Ada!"}]}),
         0,
     );
@@ -74,7 +95,11 @@ fn each_operation_has_its_form() {
         json!({"error": "the required argument 'uri' is missing; nothing was sent"}),
         1,
     );
-    check(&["fail"], json!({"error": "it failed, as it always does"}), 1);
+    check(
+        &["fail"],
+        json!({"error": "it failed, as it always does"}),
+        1,
+    );
     // Sorted by the last answer, not by any.
     bench.flaky.arm(Fault::ToolError, Times::Once);
     assert_eq!(bench.answers(&["write", "--repeat", "2"], 0).len(), 2);
@@ -95,8 +120,15 @@ fn a_lost_session_is_replaced_without_a_word() {
     assert_eq!(bench.flaky.counters().token_requests, 0);
     let requests = bench.flaky.requests();
     let hellos = requests.iter().filter(|seen| seen.rpc() == "initialize");
-    assert!(hellos.into_iter().all(|seen| !seen.headers.contains_key("mcp-session-id")));
-    let calls: Vec<_> = requests.iter().filter(|seen| seen.rpc() == "tools/call").collect();
+    assert!(
+        hellos
+            .into_iter()
+            .all(|seen| !seen.headers.contains_key("mcp-session-id"))
+    );
+    let calls: Vec<_> = requests
+        .iter()
+        .filter(|seen| seen.rpc() == "tools/call")
+        .collect();
     let session = |index: usize| calls[index].headers.get("mcp-session-id");
     assert!(session(0).is_some() && session(0) != session(1));
 }
@@ -115,10 +147,25 @@ fn every_operation_survives_a_lost_session() {
         "",
     );
     for (op, args, method, output) in [
-        ("list_resources", "{}", "resources/list", json!({"resources": []})),
-        ("read_resource", r#"{"uri": "file://foo"}"#, "resources/read", result("")),
+        (
+            "list_resources",
+            "{}",
+            "resources/list",
+            json!({"resources": []}),
+        ),
+        (
+            "read_resource",
+            r#"{"uri": "file://foo"}"#,
+            "resources/read",
+            result(""),
+        ),
         ("list_prompts", "{}", "prompts/list", json!({"prompts": []})),
-        ("get_prompt", r#"{"name": "p1"}"#, "prompts/get", json!({"messages": []})),
+        (
+            "get_prompt",
+            r#"{"name": "p1"}"#,
+            "prompts/get",
+            json!({"messages": []}),
+        ),
     ] {
         bench.flaky.arm(Fault::SessionRpcError, Times::Count(2));
         let answers = bench.answers(&["--op", op, "--args", args], 0);
@@ -133,7 +180,10 @@ fn an_error_that_belongs_to_no_request_ends_it_all_the_same() {
     let bench = Bench::http(legacy(), "");
     bench.flaky.arm(Fault::SessionBadRequest, Times::Count(2));
     let answers = bench.answers(&["write"], 0);
-    assert_eq!((&answers[0]["output"], &answers[0]["retries"]), (&result("written 1"), &json!(1)));
+    assert_eq!(
+        (&answers[0]["output"], &answers[0]["retries"]),
+        (&result("written 1"), &json!(1))
+    );
     assert!(seconds(&answers[0]) < 2.0, "{}", answers[0]);
 }
 
@@ -143,7 +193,11 @@ fn what_a_tool_says_about_itself_is_no_fault_of_the_server() {
     let bench = Bench::http(Options::default(), "");
     bench.flaky.arm(Fault::ToolError, Times::Count(5));
     let answers = bench.answers(&["write", "--repeat", "6"], 0);
-    assert!(answers[..5].iter().all(|answer| answer["output"]["error"].is_string()));
+    assert!(
+        answers[..5]
+            .iter()
+            .all(|answer| answer["output"]["error"].is_string())
+    );
     assert!(answers[5]["output"]["result"].is_string(), "{}", answers[5]);
     assert!(seconds(&answers[5]) < 1.0 && answers[5]["generation"] == 1);
 }
@@ -152,7 +206,17 @@ fn what_a_tool_says_about_itself_is_no_fault_of_the_server() {
 #[test]
 fn a_killed_child_is_replaced_again_and_again() {
     let bench = Bench::stdio(Options::default(), "");
-    let args = ["mcp", "call", "s", "read", "--repeat", "51", "--interval", "0.1", "--json"];
+    let args = [
+        "mcp",
+        "call",
+        "s",
+        "read",
+        "--repeat",
+        "51",
+        "--interval",
+        "0.1",
+        "--json",
+    ];
     let mut running = Running::start(&bench.home, &args);
     for round in 0..51 {
         let answer = running.answer();
@@ -163,12 +227,19 @@ fn a_killed_child_is_replaced_again_and_again() {
             break;
         }
         bench.flaky.arm(Fault::ChildKilled, Times::Once);
-        let again = bench.flaky.wait_for(super::PATIENCE, |counters| counters.child_pid != Some(pid));
+        let again = bench
+            .flaky
+            .wait_for(super::PATIENCE, |counters| counters.child_pid != Some(pid));
         assert_ne!(again.child_pid, Some(pid));
-        assert!(!Path::new(&format!("/proc/{pid}")).exists(), "{pid} was not reaped");
+        assert!(
+            !Path::new(&format!("/proc/{pid}")).exists(),
+            "{pid} was not reaped"
+        );
     }
     assert_eq!(running.exit(), Some(0));
-    let end = bench.flaky.wait_for(super::PATIENCE, |counters| counters.children_now == 0);
+    let end = bench
+        .flaky
+        .wait_for(super::PATIENCE, |counters| counters.children_now == 0);
     assert_eq!(end.children_now, 0);
     assert!(end.children >= 51, "{}", end.children);
 }
@@ -181,13 +252,19 @@ fn what_may_have_happened_is_not_done_twice() {
     let answers = bench.answers(&["write", "--repeat", "2"], 0);
     let first = &answers[0]["output"];
     assert_eq!(first["outcome_unknown"], true, "{first}");
-    assert_eq!((&first["server"], &first["tool"]), (&json!("s"), &json!("write")));
+    assert_eq!(
+        (&first["server"], &first["tool"]),
+        (&json!("s"), &json!("write"))
+    );
     assert!(!first["error"].as_str().unwrap().is_empty());
     assert_eq!(answers[1]["output"], result("written 2"));
     assert_eq!(bench.flaky.counters().executions["write"], 2);
     bench.flaky.arm(Fault::ResetWithin, Times::Once);
     let answers = bench.answers(&["idem"], 0);
-    assert_eq!((&answers[0]["output"], &answers[0]["retries"]), (&result("idem done"), &json!(1)));
+    assert_eq!(
+        (&answers[0]["output"], &answers[0]["retries"]),
+        (&result("idem done"), &json!(1))
+    );
     assert_eq!(bench.flaky.counters().executions["idem"], 2);
 }
 
@@ -195,16 +272,32 @@ fn what_may_have_happened_is_not_done_twice() {
 #[test]
 fn a_child_knows_little_of_our_environment() {
     let bench = Bench::stdio(Options::default(), "");
-    bench.home.write(".env", "ANTHROPIC_API_KEY=sk-ant-0123456789\n");
+    bench
+        .home
+        .write(".env", "ANTHROPIC_API_KEY=sk-ant-0123456789\n");
     let run = bench.mcp(&["call", "s", "env"]);
-    let run = run.env("OPENAI_API_KEY", "sk-0123456789").env("XDG_DATA_HOME", "/x");
+    let run = run
+        .env("OPENAI_API_KEY", "sk-0123456789")
+        .env("XDG_DATA_HOME", "/x");
     let output = run.run();
     let env: BTreeMap<String, String> = serde_json::from_str(output.ok()).unwrap();
     assert!(env["PATH"].len() > 1 && env["XDG_DATA_HOME"] == "/x");
     let allowed = [
-        "PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "SHELL", "TMPDIR", "XDG_DATA_HOME", super::CONTROL,
+        "PATH",
+        "HOME",
+        "USER",
+        "LANG",
+        "LC_ALL",
+        "TERM",
+        "SHELL",
+        "TMPDIR",
+        "XDG_DATA_HOME",
+        super::CONTROL,
     ];
-    let others: Vec<_> = env.keys().filter(|name| !allowed.contains(&name.as_str())).collect();
+    let others: Vec<_> = env
+        .keys()
+        .filter(|name| !allowed.contains(&name.as_str()))
+        .collect();
     assert!(others.is_empty(), "{others:?}");
 }
 
@@ -228,13 +321,19 @@ fn no_secret_is_said_aloud() {
     for tool in ["write", "read"] {
         let answer = &bench.answers(&[tool], 1)[0];
         let error = answer["output"]["error"].as_str().unwrap();
-        assert!(!error.contains("hunter2") && !error.contains("abc123"), "{error}");
+        assert!(
+            !error.contains("hunter2") && !error.contains("abc123"),
+            "{error}"
+        );
         assert_eq!(error.matches("[REDACTED]").count(), 2, "{error}");
     }
     bench.home.write(".env", "MY_KEY=wrong-key-0123\n");
     let refused = &bench.answers(&["write"], 1)[0]["output"]["error"];
     let refused = refused.as_str().unwrap();
-    assert!(refused.contains("X-Key") && !refused.contains("wrong-key"), "{refused}");
+    assert!(
+        refused.contains("X-Key") && !refused.contains("wrong-key"),
+        "{refused}"
+    );
 }
 
 // spec: mcp §15.22
@@ -265,7 +364,10 @@ fn known_malware_is_not_started() {
     assert!(refused.stderr.contains("MAL-2025-7"), "{refused}");
     assert!(!started.exists());
     // A database that cannot be asked stops nobody. The verdict above is remembered, so another package.
-    bench.home.write("config.yaml", servers(&[("s", &entry.replace("evil", "good"))]));
+    bench.home.write(
+        "config.yaml",
+        servers(&[("s", &entry.replace("evil", "good"))]),
+    );
     let down = call.env("OSV_ENDPOINT", "http://127.0.0.1:9/").run();
     assert_eq!(down.ok(), "read done\n");
     assert!(started.exists());
@@ -278,7 +380,10 @@ fn a_server_that_is_not_there_says_so_at_once() {
     let answers = bench.answers(&["write", "--repeat", "2"], 1);
     for answer in &answers {
         let error = answer["output"]["error"].as_str().unwrap();
-        assert!(error.contains("'s'") || error.contains("MCP call failed"), "{error}");
+        assert!(
+            error.contains("'s'") || error.contains("MCP call failed"),
+            "{error}"
+        );
         assert!(seconds(answer) < 16.0);
     }
 }
@@ -287,7 +392,10 @@ fn a_server_that_is_not_there_says_so_at_once() {
 fn a_server_that_comes_back_is_found() {
     let bench = Bench::stdio(Options::default(), "");
     bench.flaky.arm(fault("F32:200"), Times::Once);
-    assert_eq!(bench.answers(&["write"], 0)[0]["output"], result("written 1"));
+    assert_eq!(
+        bench.answers(&["write"], 0)[0]["output"],
+        result("written 1")
+    );
     bench.flaky.arm(fault("F30"), Times::Once);
     let answers = bench.answers(&["write", "--repeat", "2"], 0);
     assert_eq!(answers[0]["output"]["outcome_unknown"], true);
@@ -297,18 +405,38 @@ fn a_server_that_comes_back_is_found() {
 #[test]
 fn an_interrupt_cancels_the_call() {
     let bench = Bench::http(legacy(), "");
-    let args = ["mcp", "call", "s", "slow", "--args", r#"{"ms": 30000}"#, "--json"];
+    let args = [
+        "mcp",
+        "call",
+        "s",
+        "slow",
+        "--args",
+        r#"{"ms": 30000}"#,
+        "--json",
+    ];
     let mut running = Running::start(&bench.home, &args);
-    let begun = bench.flaky.wait_for(super::PATIENCE, |counters| counters.executions.contains_key("slow"));
+    let begun = bench.flaky.wait_for(super::PATIENCE, |counters| {
+        counters.executions.contains_key("slow")
+    });
     assert_eq!(begun.executions["slow"], 1);
     let pid = hermes_proc::Group::led_by(running.pid());
     assert!(pid.is_some());
-    let killed = std::process::Command::new("kill").args(["-INT", &running.pid().to_string()]).status();
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &running.pid().to_string()])
+        .status();
     assert!(killed.unwrap().success());
     let answer = running.answer();
-    assert!(answer["output"]["error"].as_str().unwrap().contains("interrupted"), "{answer}");
+    assert!(
+        answer["output"]["error"]
+            .as_str()
+            .unwrap()
+            .contains("interrupted"),
+        "{answer}"
+    );
     assert_eq!(running.exit(), Some(130));
-    let after = bench.flaky.wait_for(Duration::from_secs(5), |counters| counters.cancelled > 0);
+    let after = bench
+        .flaky
+        .wait_for(Duration::from_secs(5), |counters| counters.cancelled > 0);
     assert_eq!((after.cancelled, after.initialize), (1, 1));
 }
 
@@ -329,7 +457,10 @@ fn usage_is_checked_before_anything_is_started() {
     }
     let unknown = bench.run(&["call", "x", "write"]);
     assert_eq!(unknown.exit, Exit::Code(1));
-    assert!(unknown.stderr.contains("no MCP server 'x'; there are: s"), "{unknown}");
+    assert!(
+        unknown.stderr.contains("no MCP server 'x'; there are: s"),
+        "{unknown}"
+    );
     let entry = format!("{}\nenabled: false", program(&bench.flaky));
     bench.home.write("config.yaml", servers(&[("s", &entry)]));
     let disabled = bench.run(&["call", "s", "write"]);

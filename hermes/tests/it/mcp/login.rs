@@ -28,7 +28,10 @@ fn store(bench: &Bench, tokens: &Tokens) {
         "access_token": tokens.access, "refresh_token": tokens.refresh, "token_type": "Bearer", "expires_in": 3600,
     });
     bench.home.write("mcp-tokens/s.json", document.to_string());
-    bench.home.write("mcp-tokens/s.client.json", json!({"client_id": "known"}).to_string());
+    bench.home.write(
+        "mcp-tokens/s.client.json",
+        json!({"client_id": "known"}).to_string(),
+    );
 }
 
 /// Runs a command that wants a login, and logs in.
@@ -50,8 +53,16 @@ fn token(bench: &Bench) -> Value {
 fn a_login_makes_it_work() {
     let bench = oauth();
     let before = &bench.answers(&["write"], 1)[0]["output"];
-    assert_eq!((&before["needs_reauth"], &before["server"]), (&json!(true), &json!("s")));
-    assert!(before["error"].as_str().unwrap().contains("hermes mcp login s"));
+    assert_eq!(
+        (&before["needs_reauth"], &before["server"]),
+        (&json!(true), &json!("s"))
+    );
+    assert!(
+        before["error"]
+            .as_str()
+            .unwrap()
+            .contains("hermes mcp login s")
+    );
     let test = bench.run(&["test", "s"]);
     assert_eq!(test.exit, Exit::Code(1));
     assert!(test.stdout.contains("→ hermes mcp login s"), "{test}");
@@ -59,9 +70,16 @@ fn a_login_makes_it_work() {
     assert_eq!(log_in(&bench, &["mcp", "login", "s"]), Some(0));
     assert_eq!(bench.home.mode("mcp-tokens"), 0o700);
     for file in ["s.json", "s.client.json", "s.meta.json"] {
-        assert_eq!(bench.home.mode(format!("mcp-tokens/{file}")), 0o600, "{file}");
+        assert_eq!(
+            bench.home.mode(format!("mcp-tokens/{file}")),
+            0o600,
+            "{file}"
+        );
     }
-    assert_eq!(bench.answers(&["write"], 0)[0]["output"], result("written 1"));
+    assert_eq!(
+        bench.answers(&["write"], 0)[0]["output"],
+        result("written 1")
+    );
 
     let first = token(&bench);
     bench.run(&["refresh"]).ok();
@@ -74,8 +92,13 @@ fn a_login_makes_it_work() {
     assert_eq!(bench.flaky.counters().registrations, 1);
 
     bench.run(&["remove", "s", "-y"]).ok();
-    let left: Vec<_> = fs::read_dir(bench.home.hermes().join("mcp-tokens")).unwrap().collect();
-    let names: Vec<_> = left.into_iter().map(|file| file.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(bench.home.hermes().join("mcp-tokens"))
+        .unwrap()
+        .collect();
+    let names: Vec<_> = left
+        .into_iter()
+        .map(|file| file.unwrap().file_name())
+        .collect();
     assert!(names.iter().all(|name| name == "s.lock"), "{names:?}");
 }
 
@@ -86,9 +109,15 @@ fn a_failed_login_leaves_everything_as_it_was() {
     let before = token(&bench);
     let output = bench.mcp(&["login", "s"]).stdin("nonsense\nskip\n").run();
     assert_eq!(output.exit, Exit::Code(1), "{output}");
-    assert!(output.stderr.contains("skipped") && output.stderr.contains("not the address"), "{output}");
+    assert!(
+        output.stderr.contains("skipped") && output.stderr.contains("not the address"),
+        "{output}"
+    );
     assert_eq!(token(&bench), before);
-    assert_eq!(bench.answers(&["write"], 0)[0]["output"], result("written 1"));
+    assert_eq!(
+        bench.answers(&["write"], 0)[0]["output"],
+        result("written 1")
+    );
 }
 
 // spec: mcp §15.15
@@ -97,7 +126,17 @@ fn dead_credentials_are_told_and_new_ones_noticed() {
     let bench = oauth();
     store(&bench, &bench.flaky.issue_tokens());
     bench.flaky.arm(Fault::RefreshDead, Times::Once);
-    let args = ["mcp", "call", "s", "write", "--repeat", "100", "--interval", "0.2", "--json"];
+    let args = [
+        "mcp",
+        "call",
+        "s",
+        "write",
+        "--repeat",
+        "100",
+        "--interval",
+        "0.2",
+        "--json",
+    ];
     let running = Running::start(&bench.home, &args);
     let first = running.answer();
     assert_eq!(first["output"]["needs_reauth"], true, "{first}");
@@ -123,7 +162,11 @@ fn listening(pid: u32) -> usize {
     let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
     let targets = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
     targets
-        .filter(|target| waiting.iter().any(|socket| target.as_os_str() == socket.as_str()))
+        .filter(|target| {
+            waiting
+                .iter()
+                .any(|socket| target.as_os_str() == socket.as_str())
+        })
         .count()
 }
 
@@ -138,7 +181,10 @@ fn who_does_not_use_oauth_cannot_log_in() {
     for args in [&["refresh"][..], &["reauth", "--all"]] {
         let output = bench.run(args);
         assert_eq!(output.exit, Exit::Code(1), "{output}");
-        assert!(output.stderr.contains("no MCP server uses OAuth"), "{output}");
+        assert!(
+            output.stderr.contains("no MCP server uses OAuth"),
+            "{output}"
+        );
     }
     assert_eq!(bench.run(&["reauth"]).exit, Exit::Code(2));
     let oauth = oauth();

@@ -171,3 +171,37 @@ async fn a_failed_call_never_parks_a_server() {
         (State::Ready, 2)
     );
 }
+
+/// A server that forgets a session nobody used for 15 seconds.
+fn forgetful() -> std::sync::Arc<World> {
+    let used = std::sync::Mutex::new((0, tokio::time::Instant::now()));
+    World::new(move |connection, request| {
+        let mut used = crate::calls::locked(&used);
+        let is_known = used.0 == connection && used.1.elapsed() < 15 * SECOND;
+        *used = (connection, tokio::time::Instant::now());
+        match is_known || request.method == "initialize" {
+            true => well(),
+            false => fail(Class::SessionLost, "Session not found"),
+        }
+    })
+}
+
+// spec: mcp §15.8
+#[tokio::test(start_paused = true)]
+async fn probes_keep_a_session_alive_and_without_them_a_call_recovers() {
+    let world = forgetful();
+    let server = world.serve(|config| config.keepalive = Some(5 * SECOND));
+    server.settled().await;
+    tokio::time::sleep(60 * SECOND).await;
+    let reply = call(&server, &tool("write")).await.unwrap();
+    assert_eq!((reply.retries, world.count("initialize")), (0, 1));
+    assert_eq!(world.count("tools/call"), 1);
+
+    let world = forgetful();
+    let server = world.serve(|config| config.keepalive = None);
+    server.settled().await;
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!((world.count("ping"), world.count("tools/list")), (0, 1));
+    let reply = call(&server, &tool("write")).await.unwrap();
+    assert_eq!((reply.retries, world.count("initialize")), (1, 2));
+}
