@@ -10,8 +10,8 @@ use hermes_home::{Env, Home, yaml};
 use hermes_mcp::{Client, Endpoint, Herd, SystemClock, Timing};
 use hermes_mcp_tools::config::Auth;
 use hermes_mcp_tools::{
-    Caches, ChooseModel, Entry, LiveServers, Osv, Problem, Reload, Report, Servers, Starter, Surroundings,
-    package,
+    Caches, ChooseModel, Entry, LiveServers, Osv, Problem, Reload, Report, Servers, Starter,
+    Surroundings, package,
 };
 use hermes_net::{Options, Reach, Redirects};
 use hermes_session::{ReloadAsking, ToolServers};

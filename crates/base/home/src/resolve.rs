@@ -205,7 +205,11 @@ mod tests {
         check("hermes tool -p /etc/x", None, "hermes tool -p /etc/x");
         check("hermes tool -p", None, "hermes tool -p");
         check("hermes run -- -p work", None, "hermes run -- -p work");
-        check("hermes mcp --args -p work", None, "hermes mcp --args -p work");
+        check(
+            "hermes mcp --args -p work",
+            None,
+            "hermes mcp --args -p work",
+        );
     }
 
     /// Resolves inside a temp user home that has a profile `work` in `~/.hermes` and in `/c`-like `box`.

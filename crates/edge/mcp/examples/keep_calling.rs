@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_mcp::{
-    CallContext, Client, Credentials, Endpoint, Herd, HttpEndpoint, Operation, Server, ServerConfig,
-    Surroundings, SystemClock, Timing,
+    CallContext, Client, Credentials, Endpoint, Herd, HttpEndpoint, Operation, Server,
+    ServerConfig, Surroundings, SystemClock, Timing,
 };
 use serde_json::Map;
 

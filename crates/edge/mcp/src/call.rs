@@ -11,6 +11,7 @@ use crate::config::{Endpoint, RetryAmbiguous};
 use crate::exchange;
 use crate::failure::{Class, Failure};
 use crate::generation::Generation;
+use crate::lease::Waiting;
 use crate::link::{Era, SideProbe};
 use crate::operation::{Answer, Operation};
 use crate::server::{CallContext, CallError, Cause, Reply, State};
@@ -122,7 +123,7 @@ impl<'a> Call<'a> {
                     self.doubt(generation).await;
                 }
                 if failure.class == Class::Auth {
-                    self.order(Command::Refused(failure.clone())).await;
+                    self.shared.order(Command::Refused(failure.clone())).await;
                 }
                 Err(self.cause(failure))
             }
@@ -266,7 +267,7 @@ impl<'a> Call<'a> {
             Ok(()) => self.renew(generation, Manner::Drain, failure).await,
             Err(dead) => {
                 if dead.class == Class::Auth {
-                    self.order(Command::Refused(dead.clone())).await;
+                    self.shared.order(Command::Refused(dead.clone())).await;
                 }
                 // The server refused the request itself: whatever failed since, it had no effect.
                 Next::End(self.harmless(dead))
@@ -282,7 +283,7 @@ impl<'a> Call<'a> {
             manner,
             why: why.clone(),
         };
-        self.order(order).await;
+        self.shared.order(order).await;
         match self.live(number).await {
             Ok(generation) => Next::Again(generation),
             Err(Cause::Reconnecting { .. } | Cause::NotConnected { .. }) => {
@@ -298,67 +299,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Waits for a connection newer than `after`. Who finds the server waiting hurries it.
+    /// Waits for a connection newer than `after`.
     async fn live(&mut self, after: u64) -> Result<Arc<Generation>, Cause> {
-        let limit = Instant::now() + self.shared.timing.renewal_wait;
-        let mut view = self.shared.view.subscribe();
-        let attempts = view.borrow().attempts;
-        let mut has_hurried = after > 0;
-        loop {
-            let now = view.borrow_and_update().clone();
-            self.found_it_down |= now.attempts > attempts && now.last_error.is_some();
-            let reason = self.reason(now.last_error.as_ref());
-            match now.state {
-                State::Ready => {
-                    if let Some(generation) = now.generation.filter(|live| live.number > after) {
-                        return Ok(generation);
-                    }
-                }
-                State::Connecting | State::Reconnecting => {}
-                State::NeedsAuth => {
-                    if !self.has_new_credentials().await {
-                        return Err(Cause::NeedsAuth {
-                            reason,
-                            scope: None,
-                        });
-                    }
-                }
-                State::Failed | State::Stopped => {
-                    return Err(Cause::NotConnected { reason });
-                }
-                State::Recycled | State::Backoff | State::Parked => {
-                    let hurries =
-                        !has_hurried && (now.state == State::Recycled || self.shared.may_wake());
-                    if hurries {
-                        has_hurried = true;
-                        self.order(Command::Wake).await;
-                    } else if now.until.is_some_and(|until| until > limit) {
-                        self.found_it_down = true;
-                        return Err(Cause::Reconnecting { reason });
-                    }
-                }
-            }
-            tokio::select! {
-                changed = view.changed() => if changed.is_err() {
-                    return Err(Cause::NotConnected { reason });
-                },
-                () = tokio::time::sleep_until(limit) => {
-                    return Err(Cause::Reconnecting { reason });
-                }
-            }
-        }
-    }
-
-    /// Whether somebody logged in since the credentials died. If so, the supervisor is told.
-    async fn has_new_credentials(&self) -> bool {
-        let glance = Duration::from_millis(100);
-        let is_new = tokio::time::timeout(glance, self.shared.auth.changed())
-            .await
-            .is_ok();
-        if is_new {
-            self.order(Command::Login).await;
-        }
-        is_new
+        let mut waiting = Waiting::newer_than(after, self.shared);
+        let lease = waiting.run().await;
+        self.found_it_down |= waiting.found_it_down;
+        lease
     }
 
     /// A connection under suspicion is tried before it is used.
@@ -379,23 +325,11 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn reason(&self, failure: Option<&Failure>) -> String {
-        match failure {
-            Some(failure) => self.shared.redacted(&failure.to_string()),
-            None => "no connection yet".to_owned(),
-        }
-    }
-
     /// The connection may be dead: it is looked at now, and by whoever uses it next.
     async fn doubt(&self, generation: &Generation) {
         generation.suspect();
         let generation = generation.number;
-        self.order(Command::Check { generation }).await;
-    }
-
-    async fn order(&self, command: Command) {
-        // A supervisor that is gone takes no orders; whoever waits for its work sees that it stopped.
-        let _ = self.shared.commands.send(command).await;
+        self.shared.order(Command::Check { generation }).await;
     }
 
     /// Whether the operation may be done twice.

@@ -97,7 +97,10 @@ pub(crate) fn rpc(error: &RpcError) -> Failure {
 }
 
 fn with_details(failure: Failure, error: &RpcError) -> Failure {
-    let versions = error.data.as_ref().and_then(|data| data["supported"].as_array());
+    let versions = error
+        .data
+        .as_ref()
+        .and_then(|data| data["supported"].as_array());
     let versions = versions.into_iter().flatten().filter_map(Value::as_str);
     failure
         .with_code(error.code)

@@ -59,7 +59,9 @@ impl Server {
     /// Starts to connect, and keeps at it. Must be called inside a tokio runtime.
     pub fn start(config: ServerConfig, credentials: Credentials, around: &Surroundings) -> Self {
         let auth: Arc<dyn Authorizer> = match credentials {
-            Credentials::Configured => Arc::new(NoTokens { headers: header_names(&config) }),
+            Credentials::Configured => Arc::new(NoTokens {
+                headers: header_names(&config),
+            }),
             Credentials::OAuth(access) => Arc::new(OAuth::new(access, around.timing.token_poll)),
         };
         let dial = dial(&config, &auth, &around.timing);
@@ -175,7 +177,8 @@ fn header_names(config: &ServerConfig) -> Vec<String> {
 fn dial(config: &ServerConfig, auth: &Arc<dyn Authorizer>, timing: &Timing) -> Arc<dyn Dial> {
     match &config.endpoint {
         Endpoint::Stdio(stdio) => Arc::new(StdioDial::new(config, stdio, timing.clone())),
-        Endpoint::Http(http) => match HttpDial::new(config, http, timing.clone(), Arc::clone(auth)) {
+        Endpoint::Http(http) => match HttpDial::new(config, http, timing.clone(), Arc::clone(auth))
+        {
             Ok(dial) => Arc::new(dial),
             Err(failure) => Arc::new(NoWay(failure)),
         },

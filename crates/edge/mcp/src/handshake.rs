@@ -138,7 +138,13 @@ async fn discover(link: &dyn Link, introduction: &Introduction) -> Result<Hello,
     };
     let result = match link.request(request.clone()).await {
         // It refused the version it says it speaks: what comes after the first request may know better.
-        Err(failure) if failure.versions.iter().flatten().any(|version| version == MODERN) => {
+        Err(failure)
+            if failure
+                .versions
+                .iter()
+                .flatten()
+                .any(|version| version == MODERN) =>
+        {
             let id = DISCOVER_AGAIN_ID;
             link.request(Request { id, ..request }).await?
         }

@@ -130,6 +130,19 @@ impl Shared {
         locked(&self.storm)
     }
 
+    pub(crate) async fn order(&self, command: Command) {
+        // A supervisor that is gone takes no orders; whoever waits for its work sees that it stopped.
+        let _ = self.commands.send(command).await;
+    }
+
+    /// Why there is no connection, for people.
+    pub(crate) fn reason(&self, failure: Option<&Failure>) -> String {
+        match failure {
+            Some(failure) => self.redacted(&failure.to_string()),
+            None => "no connection yet".to_owned(),
+        }
+    }
+
     /// Whether a caller may hurry the supervisor now.
     pub(crate) fn may_wake(&self) -> bool {
         let mut last = locked(&self.last_wake);

@@ -1,28 +1,21 @@
 //! One task per server owns its connection: opens it, watches it, replaces it. It never gives up.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use futures::future::BoxFuture;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep_until, timeout};
-use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::calls::Calls;
 use crate::config::ServerConfig;
-use crate::desk::Desk;
 use crate::failure::{Class, Failure};
-use crate::generation::{Generation, Parts};
-use crate::handshake::{self, Introduction};
-use crate::link::{Dial, Era, INBOX};
-use crate::listing;
+use crate::generation::Generation;
+use crate::handshake::Introduction;
+use crate::link::{Dial, Era};
+use crate::opening::{Opened, Opening};
 use crate::phase::{Circumstances, Happening, Phase};
 use crate::server::{Catalog, Sampler, State};
 use crate::shared::{Command, Manner, Shared, View};
 use crate::watching::Watching;
-
-/// Statuses of a refused handshake that tell a server of the transport before this one.
-const OLD_SERVER: [u16; 3] = [400, 404, 405];
 
 /// Asked before a server's program is started: whether it may be, and if not, why.
 pub type Permission =
@@ -297,112 +290,4 @@ fn too_slow(limit: std::time::Duration) -> Failure {
         limit.as_secs_f64()
     );
     Failure::new(Class::Deadline, "Connect timeout", message)
-}
-
-/// One attempt to get a working connection.
-struct Opening<'a> {
-    shared: &'a Arc<Shared>,
-    introduction: &'a Introduction,
-    sampler: Option<Arc<dyn Sampler>>,
-    permission: Option<Permission>,
-    changed: Arc<Notify>,
-    known: Option<Era>,
-}
-
-struct Opened {
-    generation: Generation,
-    catalog: Catalog,
-    /// The way that led there.
-    dial: Arc<dyn Dial>,
-}
-
-impl Opening<'_> {
-    async fn open(&self, dial: Arc<dyn Dial>) -> Result<Opened, Failure> {
-        if let Some(permission) = &self.permission
-            && let Err(why) = permission(&self.shared.config).await
-        {
-            return Err(Failure::new(Class::Setup, "Refused to start", why));
-        }
-        match self.connect(Arc::clone(&dial)).await {
-            Err(failure) if failure.class == Class::Auth => {
-                self.shared
-                    .auth
-                    .recover(failure.refused.map(|refused| *refused).unwrap_or_default())
-                    .await?;
-                self.connect(dial).await
-            }
-            Err(failure)
-                if failure
-                    .status
-                    .is_some_and(|status| OLD_SERVER.contains(&status)) =>
-            {
-                match dial.fallback() {
-                    // If the older way does not work either, what the newer one said tells more.
-                    Some(older) => self.connect(older).await.map_err(|_| failure),
-                    None => Err(failure),
-                }
-            }
-            decided => decided,
-        }
-    }
-
-    async fn connect(&self, dial: Arc<dyn Dial>) -> Result<Opened, Failure> {
-        let (inbox, messages) = mpsc::channel(INBOX);
-        let link = dial.dial(inbox).await?;
-        let calls = Arc::new(Calls::default());
-        let desk = Arc::new(Desk {
-            server: self.shared.config.name.clone(),
-            link: Arc::clone(&link),
-            calls: Arc::clone(&calls),
-            sampler: self.sampler.clone(),
-            elicits: self.shared.config.elicitation,
-            changed: Arc::clone(&self.changed),
-            timing: self.shared.timing.clone(),
-        });
-        let closed = CancellationToken::new();
-        let desk_guard = closed.clone().drop_guard();
-        // The server may ask before it answers the handshake.
-        let working = closed.run_until_cancelled_owned(Arc::clone(&desk).run(messages));
-        self.shared.tasks.spawn(async move {
-            working.await;
-        });
-        let introduced = self.introduce(desk, desk_guard).await;
-        if introduced.is_err() {
-            // What does not end in time is killed when it is dropped.
-            let _ = timeout(self.shared.timing.stop, link.abandon()).await;
-        }
-        let (generation, catalog) = introduced?;
-        Ok(Opened {
-            generation,
-            catalog,
-            dial,
-        })
-    }
-
-    async fn introduce(
-        &self,
-        desk: Arc<Desk>,
-        desk_guard: DropGuard,
-    ) -> Result<(Generation, Catalog), Failure> {
-        let shared = self.shared;
-        let hello = handshake::shake(
-            &*desk.link,
-            self.introduction,
-            shared.config.era,
-            self.known,
-            &shared.timing,
-        )
-        .await?;
-        let number = shared.next_generation.fetch_add(1, Ordering::Relaxed) + 1;
-        let generation = Generation::new(Parts {
-            number,
-            hello,
-            desk,
-            desk_guard,
-            introduction: self.introduction.clone(),
-            herd_events: shared.herd.count(),
-        });
-        let catalog = listing::catalog(&generation).await?;
-        Ok((generation, catalog))
-    }
 }

@@ -141,7 +141,10 @@ impl Line {
     /// What a request without credentials is refused with. The library asks with GET, which many servers don't
     /// know and refuse with nothing to go by.
     async fn challenge(&self) -> Option<String> {
-        let request = self.web.post(self.server.clone()).headers(question_headers());
+        let request = self
+            .web
+            .post(self.server.clone())
+            .headers(question_headers());
         let request = request.json(&question());
         // The well-known places remain when nobody answers.
         let head = self.web.head(request.build().ok()?, REQUEST).await.ok()?;

@@ -19,7 +19,11 @@ fn modern() -> Reaction {
 
 fn wrong_version(spoken: &str) -> Reaction {
     let failure = Failure::new(Class::App, "HTTP 400", "unsupported protocol version");
-    Reaction::Fail(failure.with_code(-32022).with_versions(vec![spoken.to_owned()]))
+    Reaction::Fail(
+        failure
+            .with_code(-32022)
+            .with_versions(vec![spoken.to_owned()]),
+    )
 }
 
 #[tokio::test(start_paused = true)]

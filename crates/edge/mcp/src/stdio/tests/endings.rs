@@ -99,7 +99,7 @@ async fn an_abandoned_child_goes_with_all_it_started() {
     let call = link.request(request(1, json!({})));
     let (outcome, ()) = within(async { tokio::join!(call, talk.link.abandon()) }).await;
     assert!(outcome.is_err());
-    assert!(processes("sleep 30.72").is_empty());
+    eventually("everybody is gone", || processes("sleep 30.72").is_empty()).await;
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn closed_output_of_a_living_child_is_the_end() {
         "Connection lost: the server closed its output"
     );
     talk.abandon().await;
-    assert!(processes("sleep 30.73").is_empty());
+    eventually("everybody is gone", || processes("sleep 30.73").is_empty()).await;
 }
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_child_that_leaves_somebody_behind_leaves_nobody() {
     assert!(start.elapsed() < Duration::from_secs(1));
     assert!(talk.closed().await.message.contains("status 5"));
     talk.abandon().await;
-    assert!(processes("sleep 30.74").is_empty());
+    eventually("everybody is gone", || processes("sleep 30.74").is_empty()).await;
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn closing_ends_who_does_not_listen() {
         let start = Instant::now();
         within(talk.link.close()).await;
         assert!(start.elapsed() < bound, "{text}: {:?}", start.elapsed());
-        assert!(processes("sleep 30.75").is_empty());
+        eventually("everybody is gone", || processes("sleep 30.75").is_empty()).await;
     };
     let up = "echo '{\"method\":\"up\"}'";
     // It does not care for its input, but for TERM.
@@ -185,7 +185,7 @@ async fn a_farewell_can_be_cut_short() {
     talk.abandon().await;
     within(farewell).await;
     assert!(start.elapsed() < Duration::from_secs(1));
-    assert!(processes("sleep 30.76").is_empty());
+    eventually("everybody is gone", || processes("sleep 30.76").is_empty()).await;
 }
 
 #[tokio::test]

@@ -5,7 +5,9 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::{Talk, config, dial, processes, read, request, script, talk, talk_through, within};
+use super::{
+    Talk, config, dial, eventually, processes, read, request, script, talk, talk_through, within,
+};
 use crate::failure::Class;
 use crate::link::{Dial, InboundBody, SideProbe};
 use crate::stdio::StdioDial;
@@ -118,7 +120,7 @@ sleep 30.61
     }
     assert_eq!(talk.closed().await.class, Class::Protocol);
     talk.abandon().await;
-    assert!(processes("sleep 30.61").is_empty());
+    eventually("everybody is gone", || processes("sleep 30.61").is_empty()).await;
 }
 
 #[tokio::test]
