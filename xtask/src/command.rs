@@ -14,7 +14,14 @@ pub fn build(target: &[&str]) -> Result<PathBuf> {
     struct Message {
         executable: Option<PathBuf>,
     }
-    let out = Command::new(env!("CARGO"))
+    let mut cargo = Command::new(env!("CARGO"));
+    // What the cargo that runs us says of this package would make it build other packages anew.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            cargo.env_remove(name);
+        }
+    }
+    let out = cargo
         .args(["build", "--message-format=json-render-diagnostics"])
         .args(target)
         .current_dir(workspace::root())

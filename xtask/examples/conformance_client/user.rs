@@ -40,7 +40,11 @@ impl User {
         }
         let options = Options {
             redirects: Redirects::Never,
-            ..Options::new("HermesConformance/1", Duration::from_secs(5), Reach::Loopback)
+            ..Options::new(
+                "HermesConformance/1",
+                Duration::from_secs(5),
+                Reach::Loopback,
+            )
         };
         let access = Access {
             server: NAME.to_owned(),

@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::program::{Programs, repeats};
 use crate::rows::Row;
-use crate::world::{KEY, Judged, options, write_tokens};
+use crate::world::{Judged, KEY, options, write_tokens};
 
 /// Between two calls: long enough to bring a fault about or to end it.
 const INTERVAL: &str = "0.7";

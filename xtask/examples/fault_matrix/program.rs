@@ -267,4 +267,3 @@ pub fn repeats(row: &Row) -> u32 {
         _ => 3,
     }
 }
-

@@ -41,8 +41,10 @@ struct Trial {
     tool: String,
     arguments: Map<String, Value>,
     fault: Fault,
+    /// Whether the fault makes a new connection necessary. Where it does, a trial without one has shown nothing.
+    costs_connection: bool,
     rounds: usize,
-    /// The most that a call after a fault may take.
+    /// The most that a call may take after the fault, or after its end.
     bound_ms: u64,
 }
 
@@ -75,6 +77,8 @@ enum Fault {
     ForgottenAfterMs(u64),
     /// The child of the connection is killed.
     ChildKilled,
+    /// What the server has started is killed.
+    InnerKilled,
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -118,8 +122,9 @@ impl Trial {
     /// One fault, and how long the call after it took.
     async fn round(&self, server: &Server, outside: &mut Option<Outside>) -> Result<Duration> {
         let before = server.status().generation;
-        match (&self.fault, outside) {
-            (Fault::ChildKilled, None) => kill_children()?,
+        match (&self.fault, &mut *outside) {
+            (Fault::ChildKilled, None) => kill_children("self").map(drop)?,
+            (Fault::InnerKilled, Some(outside)) => outside.kill_inner().await?,
             (Fault::ForgottenAfterMs(idle), _) => {
                 tokio::time::sleep(Duration::from_millis(*idle)).await;
             }
@@ -127,39 +132,37 @@ impl Trial {
                 outside.kill().await?;
                 outside.again(&self.command, &self.env).await?;
             }
-            (Fault::Restarted, Some(outside)) => {
-                outside.kill().await?;
-                return self.call_while_down(server, outside).await;
-            }
+            (Fault::Restarted, Some(outside)) => outside.kill().await?,
             _ => bail!("this cannot happen to such a server"),
         }
-        let took = self.timed(server).await?;
-        // Where there are sessions, the fault was one only if the old connection could not be used any more.
+        let took = self.timed(server, outside).await?;
+        let bound = Duration::from_millis(self.bound_ms);
+        ensure!(took <= bound, "the call took {took:?}, more than {bound:?}");
         let is_new = server.status().generation > before;
         ensure!(
-            is_new || matches!(self.era, Era::Auto),
+            is_new || !self.costs_connection,
             "nothing was lost, so nothing was shown"
         );
         Ok(took)
     }
 
-    async fn call_while_down(&self, server: &Server, outside: &mut Outside) -> Result<Duration> {
-        let restart = async {
-            tokio::time::sleep(CLOSED).await;
-            outside.again(&self.command, &self.env).await
-        };
-        let (took, restarted) = tokio::join!(self.timed(server), restart);
-        restarted?;
-        took
-    }
-
-    async fn timed(&self, server: &Server) -> Result<Duration> {
-        let began = Instant::now();
-        self.call(server).await?;
-        let took = began.elapsed();
-        let bound = Duration::from_millis(self.bound_ms);
-        ensure!(took <= bound, "the call took {took:?}, more than {bound:?}");
-        Ok(took)
+    /// How long a call takes; where the server is down, from when it is back.
+    async fn timed(&self, server: &Server, outside: &mut Option<Outside>) -> Result<Duration> {
+        let mut began = Instant::now();
+        match (&self.fault, outside) {
+            (Fault::Restarted, Some(outside)) => {
+                let restart = async {
+                    tokio::time::sleep(CLOSED).await;
+                    outside.again(&self.command, &self.env).await?;
+                    anyhow::Ok(Instant::now())
+                };
+                let (called, back) = tokio::join!(self.call(server), restart);
+                called?;
+                began = back?;
+            }
+            _ => self.call(server).await?,
+        }
+        Ok(began.elapsed())
     }
 
     async fn call(&self, server: &Server) -> Result<()> {

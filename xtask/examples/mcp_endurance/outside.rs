@@ -31,6 +31,18 @@ impl Outside {
         Ok(started)
     }
 
+    /// Kills what it has started, and waits until it has noticed.
+    pub async fn kill_inner(&self) -> Result<()> {
+        let id = self.child.id().to_string();
+        let killed = kill_children(&id)?;
+        let end = Instant::now() + START;
+        while children(&id)?.iter().any(|child| killed.contains(child)) {
+            ensure!(Instant::now() < end, "the server ignores a dead child");
+            tokio::time::sleep(GLANCE).await;
+        }
+        Ok(())
+    }
+
     /// Another one at the same place.
     pub async fn again(
         &mut self,
@@ -93,18 +105,25 @@ fn spawn(command: &[String], env: &BTreeMap<String, String>, port: u16) -> Resul
     command.spawn().with_context(|| program.clone())
 }
 
-/// Kills what this process started.
-pub fn kill_children() -> Result<()> {
-    let mut killed = 0;
-    for task in fs::read_dir("/proc/self/task")? {
+/// Kills what a process has started, and says whom.
+pub fn kill_children(of: &str) -> Result<Vec<u32>> {
+    let children = children(of)?;
+    ensure!(!children.is_empty(), "there was no child to kill");
+    for child in &children {
+        kill(pid(*child)?, Signal::SIGKILL)?;
+    }
+    Ok(children)
+}
+
+fn children(of: &str) -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for task in fs::read_dir(format!("/proc/{of}/task"))? {
         let children = fs::read_to_string(task?.path().join("children"))?;
         for child in children.split_whitespace() {
-            kill(pid(child.parse()?)?, Signal::SIGKILL)?;
-            killed += 1;
+            found.push(child.parse()?);
         }
     }
-    ensure!(killed > 0, "there was no child to kill");
-    Ok(())
+    Ok(found)
 }
 
 fn pid(number: u32) -> Result<Pid> {

@@ -13,7 +13,7 @@ use tokio::io::{AsyncReadExt, stdin};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
-use crate::faulty::{Faulty, call, read, start};
+use crate::faulty::{Faulty, call, read};
 
 /// Addresses nobody answers at; they are so for as long as this lives.
 struct Holes {
@@ -63,7 +63,7 @@ pub async fn crowd(flaky: &Path, dead: usize) -> Result<Value> {
     let faulty = Faulty::start(flaky).await?;
     let holes = Holes::dig(dead).await?;
     let began = Instant::now();
-    let at = |name: &str, url: String| start(name, Endpoint::Http(HttpEndpoint::new(url)));
+    let at = |name: &str, url: String| faulty.server(name, Endpoint::Http(HttpEndpoint::new(url)));
     let mut servers: Vec<Server> = holes
         .addresses
         .iter()

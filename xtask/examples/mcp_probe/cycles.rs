@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use hermes_mcp::Server;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -15,18 +15,32 @@ use crate::faulty::{Faulty, read};
 /// The server forgets the session, somebody calls; and so on.
 pub async fn expire(flaky: &Path, cycles: usize) -> Result<Value> {
     let faulty = Faulty::start(flaky).await?;
+    let idle = idle(&faulty).await?;
     let server = faulty.over_http().await?;
-    run(&faulty, &server, "F01", cycles).await
+    run(&faulty, server, "F01", idle, cycles).await
 }
 
 /// The child is killed, somebody calls; and so on.
 pub async fn kill(flaky: &Path, cycles: usize) -> Result<Value> {
     let faulty = Faulty::start(flaky).await?;
+    let idle = idle(&faulty).await?;
     let server = faulty.over_stdio().await?;
-    run(&faulty, &server, "F29", cycles).await
+    run(&faulty, server, "F29", idle, cycles).await
 }
 
-async fn run(faulty: &Faulty, server: &Server, code: &str, cycles: usize) -> Result<Value> {
+/// What the process holds before there is any connection but that to the control port.
+async fn idle(faulty: &Faulty) -> Result<Value> {
+    faulty.wish(&json!({})).await?;
+    Ok(vitals().await)
+}
+
+async fn run(
+    faulty: &Faulty,
+    server: Server,
+    code: &str,
+    idle: Value,
+    cycles: usize,
+) -> Result<Value> {
     let warm = cycles / 10;
     let mut times = Vec::new();
     let mut before = Value::Null;
@@ -36,16 +50,22 @@ async fn run(faulty: &Faulty, server: &Server, code: &str, cycles: usize) -> Res
             before = vitals().await;
         }
         faulty.wish(&json!({"arm": code})).await?;
-        times.push(read(server).await?);
+        times.push(read(&server).await?);
     }
     let seconds = start.elapsed().as_secs_f64();
     let after = vitals().await;
-    let counters = faulty.wish(&json!({})).await?;
+    let handshakes = faulty.wish(&json!({})).await?["initialize"].as_u64();
+    let wanted = (cycles + warm) as u64;
+    ensure!(
+        handshakes > Some(wanted),
+        "{handshakes:?} handshakes in {wanted} cycles"
+    );
     server.stop().await;
+    drop(server);
     let stopped = vitals().await;
     Ok(json!({
-        "times": times, "seconds": seconds, "before": before, "after": after, "stopped": stopped,
-        "handshakes": counters["initialize"], "children": counters["children"],
+        "times": times, "seconds": seconds,
+        "idle": idle, "before": before, "after": after, "stopped": stopped,
     }))
 }
 

@@ -1,6 +1,7 @@
 //! The server that fails on demand, as a process of its own, and a client of the library connected to it.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -26,13 +27,18 @@ pub struct Faulty {
     pub url: String,
     control: String,
     pub http: reqwest::Client,
+    around: Surroundings,
 }
 
 impl Faulty {
     pub async fn start(program: &Path) -> Result<Self> {
         let program = program.canonicalize()?;
+        // The modern protocol has no sessions that could be lost.
+        let mut options = tempfile::NamedTempFile::new()?;
+        options.write_all(br#"{"era": "legacy"}"#)?;
         let mut process = Command::new(&program)
             .arg("serve")
+            .arg(options.path())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -49,6 +55,7 @@ impl Faulty {
             url: place("url"),
             control: place("control"),
             http: hermes_net::client(&options)?,
+            around: surroundings(),
         })
     }
 
@@ -61,12 +68,13 @@ impl Faulty {
     }
 
     pub async fn over_http(&self) -> Result<Server> {
-        connect(Endpoint::Http(HttpEndpoint::new(self.url.clone()))).await
+        self.connect(Endpoint::Http(HttpEndpoint::new(self.url.clone())))
+            .await
     }
 
     pub async fn over_stdio(&self) -> Result<Server> {
         let control = self.control.trim_start_matches("http://");
-        connect(Endpoint::Stdio(StdioEndpoint {
+        self.connect(Endpoint::Stdio(StdioEndpoint {
             program: self.program.clone(),
             args: vec!["stdio".to_owned(), control.to_owned()],
             env: BTreeMap::new(),
@@ -77,19 +85,24 @@ impl Faulty {
         }))
         .await
     }
+
+    async fn connect(&self, endpoint: Endpoint) -> Result<Server> {
+        let server = self.server("faulty", endpoint);
+        let state = timeout(PATIENCE, server.settled()).await?;
+        ensure!(state == State::Ready, "{:?}", server.status());
+        Ok(server)
+    }
+
+    /// A server of the library, as the program starts it.
+    pub fn server(&self, name: &str, endpoint: Endpoint) -> Server {
+        let config = ServerConfig::new(name, endpoint);
+        Server::start(config, Credentials::Configured, &self.around)
+    }
 }
 
-async fn connect(endpoint: Endpoint) -> Result<Server> {
-    let server = start("faulty", endpoint);
-    let state = timeout(PATIENCE, server.settled()).await?;
-    ensure!(state == State::Ready, "{:?}", server.status());
-    Ok(server)
-}
-
-/// A server of the library, as the program starts it.
-pub fn start(name: &str, endpoint: Endpoint) -> Server {
+fn surroundings() -> Surroundings {
     let timing = Timing::default();
-    let around = Surroundings {
+    Surroundings {
         client: Client {
             name: "mcp-probe".to_owned(),
             version: "1".to_owned(),
@@ -98,12 +111,7 @@ pub fn start(name: &str, endpoint: Endpoint) -> Server {
         timing,
         sampler: None,
         permission: None,
-    };
-    Server::start(
-        ServerConfig::new(name, endpoint),
-        Credentials::Configured,
-        &around,
-    )
+    }
 }
 
 /// Milliseconds of one call of a tool that must answer.

@@ -118,7 +118,7 @@ async fn one(operation: &str, peer: &Peer<RoleClient>, cancel: Option<Duration>)
     let ended = timeout(cancel.unwrap_or(PATIENCE), call(operation, peer)).await;
     let (outcome, text) = match ended {
         // Dropping a call is how it is cancelled.
-        Err(_) if cancel.is_some() => return json!({"outcome": "C", "ms": 0, "text": ""}),
+        Err(_) if cancel.is_some() => return json!({"outcome": "C", "ms": 0, "text": "dropped"}),
         Err(_) => ("hang", String::new()),
         Ok(Ok(None)) => ("ok", String::new()),
         Ok(Ok(Some(error))) => ("E", error),

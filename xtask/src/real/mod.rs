@@ -2,6 +2,7 @@
 
 mod clients;
 mod interop;
+mod mcp;
 mod mcp_serve;
 mod talk;
 
@@ -10,7 +11,7 @@ use anyhow::{Result, ensure};
 use crate::args::Args;
 
 pub fn run(args: Args) -> Result<()> {
-    let suites = args.words(&["clients", "python", "mcp-serve", "all"])?;
+    let suites = args.words(&["clients", "python", "mcp", "mcp-serve", "all"])?;
     let wanted = |suite: &str| suites.is_empty() || suites.iter().any(|s| s == suite || s == "all");
     let mut checks = Checks::default();
     if wanted("clients") {
@@ -20,11 +21,19 @@ pub fn run(args: Args) -> Result<()> {
         interop::run(&mut checks)?;
         talk::run(&mut checks)?;
     }
+    if wanted("mcp") {
+        mcp::run(&mut checks)?;
+    }
     if wanted("mcp-serve") {
         mcp_serve::run(&mut checks)?;
     }
-    println!("{} passed, {} failed", checks.passed, checks.failed);
-    ensure!(checks.failed == 0, "some checks failed");
+    let Checks {
+        passed,
+        failed,
+        excused,
+    } = checks;
+    println!("{passed} passed, {failed} failed, {excused} excused");
+    ensure!(failed == 0, "some checks failed");
     Ok(())
 }
 
@@ -33,9 +42,16 @@ pub fn run(args: Args) -> Result<()> {
 pub struct Checks {
     passed: usize,
     failed: usize,
+    excused: usize,
 }
 
 impl Checks {
+    /// It failed, and that is known and not ours to mend.
+    pub fn excuse(&mut self, name: &str, reason: &str) {
+        self.excused += 1;
+        println!("excused {name}: {reason}");
+    }
+
     pub fn note(&mut self, name: &str, result: Result<()>) {
         match result {
             Ok(()) => {

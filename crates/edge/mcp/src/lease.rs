@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::failure::Class;
 use crate::generation::Generation;
 use crate::server::{Cause, State};
 use crate::shared::{Command, Shared, View};
@@ -30,6 +31,14 @@ enum Verdict {
     Use(Arc<Generation>),
     Wait,
     Never(Cause),
+}
+
+/// What the login must be for, if the server said.
+fn scope(now: &View) -> Option<String> {
+    match &now.last_error.as_ref()?.class {
+        Class::Scope(scope) => scope.clone(),
+        _ => None,
+    }
 }
 
 impl<'a> Waiting<'a> {
@@ -77,8 +86,8 @@ impl<'a> Waiting<'a> {
             State::NeedsAuth => match self.has_new_credentials().await {
                 true => Verdict::Wait,
                 false => Verdict::Never(Cause::NeedsAuth {
-                    reason: reason(),
-                    scope: None,
+                    reason: self.shared.reason(now.last_error.as_ref()),
+                    scope: scope(now),
                 }),
             },
             State::Failed | State::Stopped => {

@@ -91,7 +91,9 @@ impl Phase {
             (_, Happening::Stop) | (Self::Stopped, _) => Self::Stopped,
             (_, Happening::Refused) => Self::NeedsAuth,
             (Self::Opening { .. }, Happening::Opened) => Self::Ready,
-            (Self::Opening { .. }, Happening::Failed(Class::Auth)) => Self::NeedsAuth,
+            (Self::Opening { .. }, Happening::Failed(Class::Auth | Class::Scope(_))) => {
+                Self::NeedsAuth
+            }
             (Self::Opening { .. }, Happening::Failed(Class::Setup)) => Self::Failed,
             (Self::Opening { attempt, budget }, Happening::Failed(_)) => {
                 failed(attempt, budget, around)
@@ -236,6 +238,7 @@ mod tests {
             );
         };
         check(&[H::Failed(Class::Auth)], State::NeedsAuth);
+        check(&[H::Failed(Class::Scope(None))], State::NeedsAuth);
         check(&[H::Failed(Class::Auth), H::Due], State::NeedsAuth);
         check(
             &[H::Failed(Class::Auth), H::NewCredentials],
