@@ -50,6 +50,26 @@ pub fn venv(name: &str, requirements: &str) -> Result<PathBuf> {
     Ok(folder.join("bin"))
 }
 
+/// The `node_modules` folder with these packages, each as `name@version`.
+pub fn npm(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = once(name, &packages.join("\n"), |folder| {
+        eprintln!("installing {name} ...");
+        let mut npm = Command::new("npm");
+        npm.args([
+            "install",
+            "--no-audit",
+            "--no-fund",
+            "--loglevel",
+            "error",
+            "--prefix",
+        ]);
+        command::stdout(npm.arg(folder).args(packages))
+            .context("npm could not install what is needed")?;
+        Ok(())
+    })?;
+    Ok(folder.join("node_modules"))
+}
+
 /// The Python program we take over from.
 pub fn hermes_agent(version: &str) -> Result<PathBuf> {
     venv(

@@ -11,6 +11,7 @@ mod args;
 mod bench;
 mod cache;
 mod command;
+mod faults;
 mod real;
 mod scenarios;
 mod scripted;
@@ -37,13 +38,18 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "real",
-        "checks that need others' programs [clients|python|mcp-serve|all]",
+        "checks that need others' programs [clients|python|mcp|mcp-serve|all]",
         real::run,
     ),
     (
         "bench",
         "figures beside Python's [--json] [--quick] [start|talk|stream|resume|batch|turns|store|mcp|kill|crowd]",
         bench::run,
+    ),
+    (
+        "faults",
+        "what becomes of calls to failing MCP servers [F01 F02 …] [--json] [--write] [--peer python|rmcp]",
+        faults::run,
     ),
 ];
 

@@ -94,7 +94,8 @@ impl Drop for Served {
     }
 }
 
-// spec: mcp §15.25 (the same requests as `cargo xtask real mcp-serve`, which uses a stock client)
+// The same requests as in `cargo xtask real mcp-serve`, where a stock client makes them.
+// spec: mcp §15.25
 #[test]
 fn a_client_finds_ten_tools_and_truthful_errors() {
     let home = TempHome::new();

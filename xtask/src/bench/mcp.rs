@@ -107,12 +107,14 @@ fn cycles(tools: &Tools, what: &str, title: &str, count: usize) -> Result<Vec<Ro
     #[derive(Deserialize)]
     struct Figures {
         times: Vec<f64>,
+        idle: Vitals,
         before: Vitals,
         after: Vitals,
         stopped: Vitals,
     }
     let Figures {
         times,
+        idle,
         before,
         after,
         stopped,
@@ -127,24 +129,18 @@ fn cycles(tools: &Tools, what: &str, title: &str, count: usize) -> Result<Vec<Ro
             Bar::AtMost(5.0),
         )
     };
+    let left = |what: &str, idle: f64, stopped: f64| {
+        let what = title(&format!("{what} left after the end"));
+        Row::new(what, stopped - idle, "", Bar::AtMost(0.0))
+    };
     Ok(vec![
         growth("descriptors", before.descriptors, after.descriptors),
         growth("tasks", before.tasks, after.tasks),
         growth("children", before.children, after.children),
         growth("memory", before.rss_kb, after.rss_kb),
-        // One child is the server that fails.
-        Row::new(
-            title("children after the end"),
-            stopped.children - 1.0,
-            "",
-            Bar::AtMost(0.0),
-        ),
-        Row::new(
-            title("tasks after the end"),
-            stopped.tasks,
-            "",
-            Bar::AtMost(0.0),
-        ),
+        left("descriptors", idle.descriptors, stopped.descriptors),
+        left("tasks", idle.tasks, stopped.tasks),
+        left("children", idle.children, stopped.children),
         Row::new(
             title("the call after it, p99"),
             percentile(&times, 99),

@@ -31,7 +31,7 @@ const PYTHON: &str = "0.19.0";
 const RMCP: &str = "3.8.0";
 
 const NOTE: &str = "tools: timeout 10 s, connect_timeout 10 s, keepalive_interval 5 s where the client has them; \
-    no answer within 30 s is a hang; R1 is a success with more than one request, handshake, child or refresh; \
+    many cells at a time on a busy machine, so only seconds mean something; no answer within 30 s is a hang; R1 is a success with more than one request, handshake, child or refresh; \
     executions are those of the tool during the failing call (for the other operations: requests of that method); \
     next is the same call after the fault has ended; F41 is down for 70 s instead of 10 min; \
     not run: what only the driver of our own library can arrange (clock, suspend, name resolution)";
