@@ -21,7 +21,9 @@ pub(crate) struct Waiting<'a> {
     limit: Instant,
     /// Attempts to connect that had ended before.
     attempts: u64,
-    /// Whoever asked for a new connection, or hurried the supervisor once, just waits.
+    /// When the supervisor may be hurried: at once, but whoever has just asked for a new connection waits a little.
+    hurry_at: Instant,
+    /// Once is enough.
     has_hurried: bool,
     /// The server could not be reached, and nobody was still trying.
     pub found_it_down: bool,
@@ -44,12 +46,18 @@ fn scope(now: &View) -> Option<String> {
 impl<'a> Waiting<'a> {
     /// For any connection (`after` 0), or for the one that replaces connection `after`.
     pub(crate) fn newer_than(after: u64, shared: &'a Shared) -> Self {
+        let now = Instant::now();
+        let hurry_at = match after {
+            0 => now,
+            _ => now + shared.timing.wake_gap,
+        };
         Self {
             shared,
             after,
-            limit: Instant::now() + shared.timing.renewal_wait,
+            limit: now + shared.timing.renewal_wait,
+            hurry_at,
             attempts: shared.view.borrow().attempts,
-            has_hurried: after > 0,
+            has_hurried: false,
             found_it_down: false,
         }
     }
@@ -70,6 +78,7 @@ impl<'a> Waiting<'a> {
                 changed = view.changed() => if changed.is_err() {
                     return Err(Cause::NotConnected { reason });
                 },
+                () = sleep_until(self.hurry_at), if Instant::now() < self.hurry_at => {}
                 () = sleep_until(self.limit) => return Err(Cause::Reconnecting { reason }),
             }
         }
@@ -98,6 +107,9 @@ impl<'a> Waiting<'a> {
     }
 
     async fn hurry(&mut self, now: &View) -> Verdict {
+        if Instant::now() < self.hurry_at {
+            return Verdict::Wait;
+        }
         let may_hurry =
             !self.has_hurried && (now.state == State::Recycled || self.shared.may_wake());
         if may_hurry {
