@@ -8,8 +8,9 @@ use anyhow::{Context, Result, ensure};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_mcp::{
-    Access, Document, Fields, Grant, LoginOptions, LoginPrompt, LoginUi, OAuthConfig, Secret,
-    StoreError, StoreGuard, Stored, SystemClock, TokenStore, login,
+    Access, Document, Fields, Grant, IdentityProvider, LoginOptions, LoginPrompt, LoginUi,
+    OAuthConfig, Secret, SigningKey, StoreError, StoreGuard, Stored, SystemClock, TokenStore,
+    login,
 };
 use hermes_net::{Options, Reach, Redirects};
 use reqwest::header::LOCATION;
@@ -35,9 +36,7 @@ impl User {
         config.client_secret = text("client_secret").map(Secret::new);
         config.client_metadata_url = Some(CLIENT_DOCUMENT.to_owned());
         config.timeout = Duration::from_secs(10);
-        if text("name").is_some_and(|name| name.starts_with("auth/client-credentials")) {
-            config.grant = Grant::ClientCredentials;
-        }
+        config.grant = grant(context)?;
         let options = Options {
             redirects: Redirects::Never,
             ..Options::new(
@@ -77,6 +76,27 @@ impl User {
         let stored = self.access.store.load(NAME, Document::Tokens).ok()??;
         Some(stored.fields.get("scope")?.as_str()?.to_owned())
     }
+}
+
+/// How the scenario wants its client to come by tokens.
+fn grant(context: &Value) -> Result<Grant> {
+    let text = |key: &str| context[key].as_str();
+    let named = |key: &str| text(key).with_context(|| format!("no {key}"));
+    let name = text("name").unwrap_or_default();
+    if name.starts_with("auth/client-credentials") {
+        let signing_key = text("private_key_pem").map(SigningKey::from_pem);
+        let signing_key = signing_key.transpose()?;
+        return Ok(Grant::ClientCredentials { signing_key });
+    }
+    if name.starts_with("auth/cross-app-access") {
+        return Ok(Grant::CrossApp(Box::new(IdentityProvider {
+            token_endpoint: named("idp_token_endpoint")?.parse()?,
+            client_id: named("idp_client_id")?.to_owned(),
+            client_secret: None,
+            id_token: Secret::new(named("idp_id_token")?),
+        })));
+    }
+    Ok(Grant::AuthorizationCode)
 }
 
 /// Goes where it is sent until it is back.

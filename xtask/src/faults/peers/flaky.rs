@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -69,10 +71,23 @@ impl Flaky {
         let form = "grant_type=client_credentials&client_id=matrix";
         post(host, "/token", "application/x-www-form-urlencoded", form)
     }
+
+    /// A child that was stopped outlives whoever started it.
+    fn end_child(&self) {
+        let Ok(counters) = self.counters() else {
+            return;
+        };
+        let process = counters["child_pid"].as_i64().map(i32::try_from);
+        if let (Some(Ok(process)), true) = (process, counters["children_now"] != 0) {
+            // Gone meanwhile is just as well.
+            let _ = kill(Pid::from_raw(process), Signal::SIGKILL);
+        }
+    }
 }
 
 impl Drop for Flaky {
     fn drop(&mut self) {
+        self.end_child();
         // Nothing to do if it is gone already.
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -174,7 +174,7 @@ impl Draft {
             section.notes().warn("has url and command; url is used");
         }
         let auth = match section.choice("auth", &[("oauth", true), ("header", false)], false) {
-            true => Auth::OAuth(Box::new(oauth::read(&section.section("oauth")))),
+            true => Auth::OAuth(Box::new(oauth::read(&section.section("oauth"), around)?)),
             false => Auth::Static,
         };
         let mut http = http::read(section, around)?;

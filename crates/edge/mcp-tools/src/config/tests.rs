@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hermes_home::Resolved;
-use hermes_mcp::{Grant, HttpEndpoint, HttpFlavour, Verify};
+use hermes_mcp::{Grant, HttpEndpoint, HttpFlavour, SigningKey, Verify};
 use hermes_testkit::TempHome;
 use pretty_assertions::assert_eq;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair as Ecdsa};
 use serde_json::json;
 
 use super::*;
@@ -287,7 +291,7 @@ fn logins() {
         client_secret: Some(Secret::new("hunter2-hunter2")),
         redirect_port: Some(8765),
         timeout: Duration::from_secs(60),
-        grant: Grant::ClientCredentials,
+        grant: Grant::ClientCredentials { signing_key: None },
         authorize_params: BTreeMap::from([("access_type".to_owned(), "offline".to_owned())]),
         ..OAuthConfig::new("Hermes Agent")
     };
@@ -296,6 +300,41 @@ fn logins() {
     assert_eq!(entry.secrets.hide("hunter2-hunter2"), "[REDACTED]");
     assert_eq!(desk.with("auth", json!("header")).auth, Auth::Static);
     assert_eq!(desk.with("auth", json!("")).warnings, Vec::<String>::new());
+}
+
+#[test]
+fn keys_to_sign_with() {
+    let desk = Desk::new();
+    let key = Ecdsa::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+    let pem = format!(
+        "-----BEGIN PRIVATE KEY-----\n{}\n-----END PRIVATE KEY-----\n",
+        STANDARD.encode(key.unwrap())
+    );
+    desk.temp.write(desk.temp.home().join("key.pem"), &pem);
+    desk.temp.write(desk.temp.home().join("odd.pem"), "odd");
+    let entry = |path: &str, grant: &str| {
+        let oauth = json!({"client_id": "me", "private_key": path, "grant": grant});
+        json!({"url": "https://h", "auth": "oauth", "oauth": oauth})
+    };
+    let read = |grant: &str| {
+        let entry = desk.read(entry("~/key.pem", grant)).unwrap();
+        let Auth::OAuth(oauth) = entry.auth else {
+            panic!("{entry:?}")
+        };
+        (oauth.grant, entry.warnings)
+    };
+    let signing_key = Some(SigningKey::from_pem(&pem).unwrap());
+    let signed = Grant::ClientCredentials { signing_key };
+    assert_eq!(read("client_credentials"), (signed, vec![]));
+    let (grant, warnings) = read("authorization_code");
+    assert_eq!(grant, Grant::AuthorizationCode);
+    assert!(warnings[0].contains("client_credentials"), "{warnings:?}");
+    let refuses = |path: &str, message: &str| {
+        let entry = entry(path, "client_credentials");
+        desk.refuses(entry, "oauth.private_key", message);
+    };
+    refuses("~/none.pem", "No such file");
+    refuses("~/odd.pem", "PKCS#8");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::auth::Authorizer;
 use crate::config::Secret;
 use crate::failure::{Class, Failure, Refused};
-use crate::oauth::config::{Access, Grant};
+use crate::oauth::config::Access;
 use crate::oauth::renewal::Renewal;
 use crate::oauth::tokens::Tokens;
 
@@ -51,12 +51,16 @@ struct Memory {
     /// A token whose early renewal failed, and until when it is not tried again.
     waiting: Option<(Secret, Option<Instant>)>,
     secrets: VecDeque<Secret>,
+    /// How many of them, from the first, are configured and stay; tokens come and go.
+    kept: usize,
 }
 
 impl OAuth {
     pub(crate) fn new(access: Access, token_poll: Duration) -> Self {
+        let secrets: VecDeque<_> = access.config.secrets().cloned().collect();
         let memory = Memory {
-            secrets: access.config.client_secret.iter().cloned().collect(),
+            kept: secrets.len(),
+            secrets,
             ..Memory::default()
         };
         Self {
@@ -76,7 +80,7 @@ impl OAuth {
     async fn current(&self) -> Result<Option<Secret>, Failure> {
         let mut tokens = self.renewal.stored().await?;
         match &tokens {
-            None if self.renewal.grant() == Grant::ClientCredentials => {
+            None if self.renewal.is_unattended() => {
                 self.renew(None).await?;
                 tokens = self.renewal.stored().await?;
             }
@@ -185,9 +189,8 @@ impl Memory {
             return;
         }
         self.secrets.push_back(secret.clone());
-        // The first may be the client's secret, which stays; tokens come and go.
         if self.secrets.len() > SECRETS_MAX {
-            self.secrets.remove(1);
+            self.secrets.remove(self.kept);
         }
     }
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Secret;
+use crate::oauth::assertion::SigningKey;
+use crate::oauth::cross_app::IdentityProvider;
 use crate::oauth::store::TokenStore;
 use crate::timing::Clock;
 
@@ -49,12 +51,21 @@ pub struct OAuthConfig {
 }
 
 /// Who logs in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// A person, in a browser.
     AuthorizationCode,
-    /// The program itself, with its client id and secret.
-    ClientCredentials,
+    /// The program itself, with its client id, and its key if it has one or else its secret.
+    ClientCredentials { signing_key: Option<SigningKey> },
+    /// Somebody the identity provider of their company has logged in already.
+    CrossApp(Box<IdentityProvider>),
+}
+
+impl Grant {
+    /// Whether tokens can be had without anybody in front of the program.
+    pub(crate) fn is_unattended(&self) -> bool {
+        !matches!(self, Self::AuthorizationCode)
+    }
 }
 
 impl OAuthConfig {
@@ -72,6 +83,19 @@ impl OAuthConfig {
             timeout: Duration::from_secs(300),
             authorize_params: BTreeMap::new(),
         }
+    }
+
+    /// What must not be shown.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let provider = match &self.grant {
+            Grant::CrossApp(provider) => Some(provider),
+            Grant::AuthorizationCode | Grant::ClientCredentials { .. } => None,
+        };
+        let theirs = provider.into_iter().flat_map(|provider| {
+            let login = [&provider.id_token];
+            login.into_iter().chain(&provider.client_secret)
+        });
+        self.client_secret.iter().chain(theirs)
     }
 
     /// The scopes asked for by configuration, one by one.

@@ -9,6 +9,7 @@ use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use crate::classify::excerpt;
+use crate::config::Secret;
 use crate::failure::{Class, Failure};
 use crate::oauth::client::{AuthMethod, Client};
 use crate::oauth::store::Fields;
@@ -17,6 +18,7 @@ use crate::oauth::web::Web;
 
 /// Bound of one request for tokens.
 const REQUEST: Duration = Duration::from_secs(10);
+const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
 /// Where tokens come from, and who asks.
 #[derive(Debug)]
@@ -25,6 +27,10 @@ pub(crate) struct TokenEndpoint {
     pub client: Client,
     /// What the tokens are for.
     pub resource: String,
+    /// What the server is called in what is signed for it.
+    pub audience: String,
+    /// A signature that proves who asks, in place of the secret.
+    pub assertion: Option<Secret>,
 }
 
 /// Why there are no tokens.
@@ -52,11 +58,16 @@ impl TokenEndpoint {
         form.extend_pairs(grant);
         form.append_pair("resource", &self.resource);
         let mut request = web.post(self.url.clone());
-        match (method, secret) {
-            (AuthMethod::Basic, Some(secret)) => {
+        match (&self.assertion, method, secret) {
+            (Some(assertion), ..) => {
+                form.append_pair("client_id", id);
+                form.append_pair("client_assertion_type", ASSERTION_TYPE);
+                form.append_pair("client_assertion", assertion.expose());
+            }
+            (None, AuthMethod::Basic, Some(secret)) => {
                 request = request.basic_auth(encoded(id), Some(encoded(secret.expose())));
             }
-            (AuthMethod::Post, Some(secret)) => {
+            (None, AuthMethod::Post, Some(secret)) => {
                 form.append_pair("client_id", id);
                 form.append_pair("client_secret", secret.expose());
             }

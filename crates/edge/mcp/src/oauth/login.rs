@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 
 use crate::failure::Failure;
 use crate::oauth::authorizer::refresh;
-use crate::oauth::config::{Access, Grant};
+use crate::oauth::config::Access;
 use crate::oauth::flow::{Flow, Gained};
 use crate::oauth::renewal::LOCK_WAIT;
 use crate::oauth::store::{Document, StoreError, Vault};
@@ -93,7 +93,7 @@ pub async fn login(
     ui: &mut dyn LoginUi,
     options: LoginOptions,
 ) -> Result<(), LoginError> {
-    if access.config.grant == Grant::ClientCredentials {
+    if access.config.grant.is_unattended() {
         return Ok(refresh(access).await?);
     }
     let vault = Vault::new(access.store.clone(), &access.server);

@@ -7,6 +7,7 @@ use url::Url;
 
 use crate::config::Secret;
 use crate::failure::{Class, Failure};
+use crate::oauth::assertion::NoRandom;
 use crate::oauth::client::Client;
 use crate::oauth::config::{Access, Grant};
 use crate::oauth::discovery::{self, Found};
@@ -63,12 +64,12 @@ impl Renewal {
         Ok(stored.and_then(Tokens::read))
     }
 
-    pub(crate) fn grant(&self) -> Grant {
-        self.access.config.grant
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.access.config.grant.is_unattended()
     }
 
     pub(crate) fn can_renew(&self, tokens: &Tokens) -> bool {
-        tokens.refresh.is_some() || self.grant() == Grant::ClientCredentials
+        tokens.refresh.is_some() || self.is_unattended()
     }
 
     pub(crate) fn wall(&self) -> SystemTime {
@@ -82,8 +83,13 @@ impl Renewal {
     /// Asks for new tokens; answers the document to store.
     async fn fetch(&self, old: Option<&Tokens>) -> Result<Fields, Failure> {
         let refresh = old.and_then(|tokens| tokens.refresh.as_ref());
-        let asked = match (refresh, self.grant()) {
-            (_, Grant::ClientCredentials) => self.client_credentials().await?,
+        let asked = match (refresh, &self.access.config.grant) {
+            (_, Grant::ClientCredentials { .. }) => self.client_credentials().await?,
+            (_, Grant::CrossApp(provider)) => {
+                let scope = self.access.config.scopes().join(" ");
+                let endpoint = self.endpoint().await?;
+                provider.vouch(&self.web, &endpoint, &scope).await
+            }
             (Some(refresh), Grant::AuthorizationCode) => {
                 let grant = [
                     ("grant_type", "refresh_token"),
@@ -134,6 +140,7 @@ impl Renewal {
         Failure::new(Class::Auth, "Not logged in", message)
     }
 
+    /// For one request: a signature is good for one.
     async fn endpoint(&self) -> Result<TokenEndpoint, Failure> {
         let metadata = self.metadata().await?;
         let registration = self.vault.load(Document::Client).await.map_err(unusable)?;
@@ -144,10 +151,21 @@ impl Renewal {
         let url = Url::parse(address)
             .map_err(|_| self.needs_login("the token endpoint has no usable address"))?;
         let resource = tokens::text(&metadata, "resource").unwrap_or(&self.access.url);
+        let audience = tokens::text(&metadata, "issuer").unwrap_or(address);
+        let assertion = match &self.access.config.grant {
+            Grant::ClientCredentials {
+                signing_key: Some(key),
+            } => Some(key.assertion(&client.id, audience, self.wall())),
+            _ => None,
+        };
+        let unsigned =
+            |error: NoRandom| Failure::new(Class::NotSent, "Not signed", error.to_string());
         Ok(TokenEndpoint {
+            assertion: assertion.transpose().map_err(unsigned)?,
             url,
             client,
             resource: resource.to_owned(),
+            audience: audience.to_owned(),
         })
     }
 

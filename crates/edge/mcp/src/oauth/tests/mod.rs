@@ -3,6 +3,7 @@
 mod logging_in;
 mod renewing;
 mod server;
+mod unattended;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

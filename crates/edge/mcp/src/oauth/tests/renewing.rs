@@ -18,14 +18,14 @@ use crate::failure::{Class, Refused};
 const CHILD: &str = "oauth::tests::renewing::child_renews";
 const YEAR: i64 = 365 * 24 * 3600;
 
-fn refused(token: &str) -> Refused {
+pub fn refused(token: &str) -> Refused {
     Refused {
         token: Some(Secret::new(token)),
         challenge: None,
     }
 }
 
-async fn token(oauth: &OAuth) -> String {
+pub async fn token(oauth: &OAuth) -> String {
     let token = oauth.token().await.unwrap();
     token.unwrap().expose().to_owned()
 }
@@ -291,23 +291,6 @@ async fn a_home_without_metadata_finds_the_right_endpoint() {
     let metadata = desk.read(Document::Metadata).unwrap();
     assert_eq!(metadata["token_endpoint"], server.url("/token"));
     assert_eq!(metadata["x_vendor"], true);
-}
-
-#[tokio::test]
-async fn a_program_with_credentials_needs_nobody() {
-    let (desk, server) = (Desk::new(), Fake::start().await);
-    let mut access = desk.access(server.url("/mcp"));
-    access.config.grant = Grant::ClientCredentials;
-    access.config.client_id = Some("robot".to_owned());
-    access.config.client_secret = Some(Secret::new("a-long-secret"));
-    access.config.scope = Some("read".to_owned());
-    let oauth = OAuth::new(access, poll());
-    assert_eq!(token(&oauth).await, "access-1");
-    assert_eq!(token(&oauth).await, "access-1");
-    oauth.recover(refused("access-1")).await.unwrap();
-    assert_eq!(token(&oauth).await, "access-2");
-    assert_eq!(server.world().token_requests[0]["scope"], "read");
-    assert!(oauth.secrets().contains(&Secret::new("a-long-secret")));
 }
 
 #[tokio::test]

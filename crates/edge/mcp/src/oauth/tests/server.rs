@@ -173,7 +173,14 @@ fn token(world: &mut World, body: &str) -> Response {
     let is_good = match form["grant_type"].as_str() {
         "refresh_token" => form["refresh_token"] == format!("refresh-{}", world.generation),
         "authorization_code" => form["code"] == "good" && form["code_verifier"].len() >= 43,
-        "client_credentials" => form["client_secret"] == "a-long-secret",
+        "client_credentials" => {
+            form.contains_key("client_assertion") || form["client_secret"] == "a-long-secret"
+        }
+        "urn:ietf:params:oauth:grant-type:token-exchange" => {
+            form["requested_token_type"] == "urn:ietf:params:oauth:token-type:id-jag"
+                && form["subject_token_type"] == "urn:ietf:params:oauth:token-type:id_token"
+        }
+        "urn:ietf:params:oauth:grant-type:jwt-bearer" => form.contains_key("assertion"),
         _ => false,
     };
     if !is_good {
