@@ -206,7 +206,7 @@ mod tests {
         check("/exit", Some(("quit", "")));
         assert_eq!(
             read("/re"),
-            Typed::Ambiguous(vec!["new", "resume", "retry"])
+            Typed::Ambiguous(vec!["new", "resume", "retry", "reload-mcp"])
         );
         assert_eq!(read("/frobnicate x"), Typed::Unknown("frobnicate"));
     }
