@@ -164,7 +164,10 @@ async fn a_dead_server_is_left_alone_and_one_caller_finds_it_back() {
     let callers = (0..5).map(|_| call(&server, &operation));
     let answers = futures::future::join_all(callers).await;
     let served = answers.iter().filter(|answer| answer.is_ok()).count();
-    assert_eq!(served, 1, "one finds out, the others are told to wait: {answers:?}");
+    assert_eq!(
+        served, 1,
+        "one finds out, the others are told to wait: {answers:?}"
+    );
     assert_eq!(world.count("tools/call"), 1);
     call(&server, &tool("read")).await.unwrap();
 }
