@@ -10,7 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use hermes_types::{
     Answer, Asker, Cost, FileError, Finish, FunctionCall, Journal, Message, ModelClient,
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest, Models, Purpose,
-    Question, Scope, Stat, ToolCall, Usage, Workspace,
+    Question, Scope, SessionId, Shorter, Stat, ToolCall, Usage, Workspace,
 };
 
 /// What [`CannedModel`] says next.
@@ -165,6 +165,14 @@ impl Journal for MemoryJournal {
     fn rewrite<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<(), String>> {
         *self.messages.lock().unwrap() = messages.to_vec();
         async { Ok(()) }.boxed()
+    }
+
+    fn compact<'a>(
+        &'a self,
+        shorter: Shorter<'a>,
+    ) -> BoxFuture<'a, Result<Option<SessionId>, String>> {
+        *self.messages.lock().unwrap() = shorter.messages.to_vec();
+        async { Ok(None) }.boxed()
     }
 
     fn usage<'a>(&'a self, usage: &'a Usage, _: &'a Cost) -> BoxFuture<'a, Result<(), String>> {

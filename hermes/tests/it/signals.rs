@@ -127,8 +127,8 @@ fn a_hanging_answer_is_interrupted() {
     assert!(pressed.elapsed() < Duration::from_secs(1));
     eventually(WAIT, "the connection is closed", || proxy.open() == 0);
     assert_eq!(bench.requests().len(), 1);
-    let request = resumes(&bench);
-    is_kept(&request);
+    // Whether the beginning had been read by then cannot be seen from outside; the next test sees it.
+    resumes(&bench);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Outcome, Question, Retrying, Usage};
+use crate::{Outcome, Question, Retrying, SessionId, Switched, Usage};
 
 /// One stream of these feeds every face. If a face needs something that isn't here, the event is missing.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +38,16 @@ pub enum AgentEvent {
         id: u64,
     },
     Retrying(Retrying),
+    /// Another route answers from here on.
+    Switched(Switched),
+    /// The conversation is being made shorter; what it has now.
+    Compacting {
+        messages: usize,
+        tokens: u64,
+    },
+    Compacted(Compacted),
+    /// Something happened in a conversation that a running call started.
+    Child(Child),
     /// Tokens and money of one reply.
     Usage {
         usage: Usage,
@@ -46,6 +56,31 @@ pub enum AgentEvent {
     /// Something the owner should know; not part of the conversation.
     Notice(String),
     TurnEnded(Box<TurnEnd>),
+}
+
+/// What became of a conversation that was too long.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compacted {
+    /// Messages before and now.
+    pub messages: (usize, usize),
+    /// Tokens before and now, roughly.
+    pub tokens: (u64, u64),
+    /// The session it goes on in, if that is another one now.
+    pub session: Option<SessionId>,
+    /// What the owner should know about it: nobody could write a summary, a side model failed, …
+    pub note: Option<String>,
+}
+
+/// One event of a child's turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Child {
+    /// The call that started it.
+    pub call_id: String,
+    /// Its place among the call's tasks.
+    pub index: usize,
+    /// What it was asked to do, in one line.
+    pub goal: String,
+    pub event: Box<AgentEvent>,
 }
 
 /// How a turn ended.

@@ -2,7 +2,7 @@
 
 use futures::future::BoxFuture;
 
-use crate::{Cost, Message, Usage};
+use crate::{Cost, Message, SessionId, Usage};
 
 /// Where a conversation is kept. A future that is ready means: it is safe now.
 pub trait Journal: Send + Sync {
@@ -11,6 +11,20 @@ pub trait Journal: Send + Sync {
     /// Puts these messages in place of all that were there.
     fn rewrite<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<(), String>>;
 
+    /// Goes on with a shorter conversation. What was there stays readable; the session the conversation is in
+    /// from now on, if it is another one.
+    fn compact<'a>(
+        &'a self,
+        shorter: Shorter<'a>,
+    ) -> BoxFuture<'a, Result<Option<SessionId>, String>>;
+
     /// Counts one reply.
     fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// What a conversation was made into.
+#[derive(Clone, Copy, Debug)]
+pub struct Shorter<'a> {
+    pub system: &'a str,
+    pub messages: &'a [Message],
 }

@@ -7,22 +7,25 @@ mod ids;
 mod journal;
 mod message;
 mod model;
+mod purse;
 mod scope;
 mod tool;
 mod workspace;
 
 pub use ask::{Answer, Asker, Question};
-pub use event::{AgentEvent, TurnEnd};
+pub use event::{AgentEvent, Child, Compacted, TurnEnd};
 pub use finding::{Finding, Level, Repair};
 pub use ids::SessionId;
-pub use journal::Journal;
+pub use journal::{Journal, Shorter};
 pub use message::{Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall};
 pub use model::{
     Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,
-    ModelReply, ModelRequest, Models, Purpose, Retrying, ToolDef, Usage,
+    ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Switched, ToolDef, Usage, Whom,
 };
+pub use purse::{Pot, Purse};
 pub use scope::Scope;
 pub use tool::{
-    Args, Availability, CallCx, Outcome, Parallel, Progress, Tool, ToolCaller, ToolOutput, ToolSpec,
+    Args, Availability, CallCx, Outcome, Parallel, Progress, Told, Tool, ToolCaller, ToolOutput,
+    ToolSpec,
 };
 pub use workspace::{FileError, Stat, Workspace};

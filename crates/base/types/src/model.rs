@@ -34,6 +34,10 @@ pub enum Purpose {
     Main,
     /// A side task by its name under `auxiliary.` in the settings: `title_generation`, `compression`, …
     Aux(&'static str),
+    /// A task handed to a child: `delegation.` in the settings, or the main model.
+    Child,
+    /// The model somebody names: `provider:model`, an alias, or just its name.
+    Named(String),
 }
 
 /// What is known about a model before it is asked anything.
@@ -55,6 +59,19 @@ pub struct ModelRequest {
     /// `None`: the route's own limit.
     pub max_output: Option<u64>,
     pub effort: Effort,
+    /// `None`: as the provider sees fit.
+    pub temperature: Option<f64>,
+    pub whom: Whom,
+}
+
+/// Which of a client's routes is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whom {
+    #[default]
+    Usual,
+    /// The usual one's answers are of no use: the next in the chain. Fails with
+    /// [`ModelErrorKind::NotConfigured`] if there is none.
+    Next,
 }
 
 /// A tool as the model is told about it.
@@ -90,6 +107,8 @@ pub enum ModelEvent {
     ToolCall(String),
     /// The same request is sent again, after this wait.
     Retrying(Retrying),
+    /// Another route is asked from here on.
+    Switched(Switched),
     /// The reply is complete.
     Done(ModelReply),
 }
@@ -99,6 +118,16 @@ pub struct Retrying {
     pub attempt: u32,
     pub of: u32,
     pub wait: Duration,
+    /// For people, without secrets.
+    pub reason: String,
+}
+
+/// From one route to the next in the chain.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Switched {
+    /// `model (provider)`, both.
+    pub from: String,
+    pub to: String,
     /// For people, without secrets.
     pub reason: String,
 }
@@ -166,6 +195,15 @@ pub struct Cost {
     pub status: String,
     /// Where the price came from.
     pub source: String,
+    pub to: Payee,
+}
+
+/// Who is paid for a reply; empty where nobody knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Payee {
+    pub provider: String,
+    pub base_url: String,
+    pub model: String,
 }
 
 /// Why a model did not answer. `kind` decides what happens next; the text is for people.
@@ -225,6 +263,8 @@ pub enum ModelErrorKind {
     Format,
     /// An answer that is no answer: no choices, no JSON.
     Malformed,
+    /// The owner's spending limit is reached; nothing was sent.
+    Spent,
     Cancelled,
     Unknown,
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::SessionId;
+use crate::{Purse, SessionId};
 
 /// Handed down from process to session to turn to call. A child ends with its parent, not the other way round.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct Scope {
     pub cancel: CancellationToken,
     /// `None`: only cancellation ends it.
     pub deadline: Option<Instant>,
+    /// What it may cost, and what it has cost.
+    pub purse: Purse,
 }
 
 impl Scope {
@@ -21,6 +23,7 @@ impl Scope {
             session,
             cancel: CancellationToken::new(),
             deadline: None,
+            purse: Purse::default(),
         }
     }
 

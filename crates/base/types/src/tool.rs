@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{Asker, Models, Scope, Workspace};
+use crate::{Asker, Child, Models, Scope, Workspace};
 
 /// The arguments of a call, already repaired and brought to the schema's types.
 pub type Args = Map<String, Value>;
@@ -86,10 +86,18 @@ pub struct CallCx {
 
 /// Tells whoever watches what a running call is doing.
 #[derive(Clone)]
-pub struct Progress(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct Progress(Arc<dyn Fn(Told<'_>) + Send + Sync>);
+
+/// What a running call can tell.
+#[derive(Debug)]
+pub enum Told<'a> {
+    Text(&'a str),
+    /// Something happened in one of the conversations it started.
+    Child(Child),
+}
 
 impl Progress {
-    pub fn new(told: impl Fn(&str) + Send + Sync + 'static) -> Self {
+    pub fn new(told: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(told))
     }
 
@@ -99,7 +107,11 @@ impl Progress {
     }
 
     pub fn tell(&self, text: &str) {
-        (self.0)(text);
+        (self.0)(Told::Text(text));
+    }
+
+    pub fn child(&self, child: Child) {
+        (self.0)(Told::Child(child));
     }
 }
 

@@ -171,6 +171,7 @@ impl<'a> Call<'a> {
 
     fn priced(&self, mut reply: ModelReply) -> ModelReply {
         reply.cost = cost::of(&self.route, &reply.usage);
+        self.scope.purse.pay(reply.cost.usd);
         reply
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use hermes_types::{Cost, Usage};
+use hermes_types::{Cost, Payee, Usage};
 use serde::Deserialize;
 
 use crate::route::Route;
@@ -23,10 +23,16 @@ static PRICES: LazyLock<BTreeMap<String, Price>> =
 
 /// An estimate, if every kind of token that was used has a price.
 pub(crate) fn of(route: &Route, usage: &Usage) -> Cost {
+    let to = Payee {
+        provider: route.provider.clone(),
+        base_url: route.base_url.to_string(),
+        model: route.model.clone(),
+    };
     let unknown = Cost {
         usd: None,
         status: "unknown".to_owned(),
         source: "none".to_owned(),
+        to: to.clone(),
     };
     if !route.quirks.list_prices {
         return unknown;
@@ -36,6 +42,7 @@ pub(crate) fn of(route: &Route, usage: &Usage) -> Cost {
             usd: Some(usd),
             status: "estimated".to_owned(),
             source: "builtin".to_owned(),
+            to,
         },
         None => unknown,
     }

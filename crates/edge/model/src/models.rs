@@ -181,6 +181,17 @@ impl RoutedModels {
         Ok(self.routed(route, timing))
     }
 
+    /// The model somebody names.
+    fn named(&self, name: &str) -> Result<RouteClient, ModelError> {
+        let overrides = Overrides {
+            model: Some(name.to_owned()),
+            provider: None,
+        };
+        let route = resolve::resolve(self.sources(), &overrides)?;
+        let timing = self.timing(&route);
+        Ok(self.routed(route, timing))
+    }
+
     /// The main provider with another model.
     fn other_model(&self, model: String) -> Result<Route, ModelError> {
         let overrides = Overrides {
@@ -215,6 +226,8 @@ impl Models for RoutedModels {
         match purpose {
             Purpose::Main => Ok(self.main_client()),
             Purpose::Aux(task) => Ok(Arc::new(self.side_task(task)?)),
+            Purpose::Child => Ok(self.main_client()),
+            Purpose::Named(name) => Ok(Arc::new(self.named(name)?)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use hermes_types::{Args, Parallel, ToolOutput};
 
 use crate::pipeline::{Pipeline, not_started};
@@ -27,15 +27,17 @@ pub async fn run(pipeline: &Arc<Pipeline>, calls: &[Call]) -> Vec<ToolOutput> {
             outputs.extend(segment.iter().map(|_| not_started()));
             continue;
         }
-        let running = segment
-            .iter()
-            .map(|call| pipeline.run(&call.id, &call.name, call.args.clone()));
-        outputs.extend(
-            futures::stream::iter(running)
-                .buffered(WORKERS)
-                .collect::<Vec<_>>()
-                .await,
-        );
+        // Boxed one by one: a closure that lends its call makes the whole turn unable to change threads.
+        let mut running = Vec::with_capacity(segment.len());
+        for call in segment {
+            running.push(
+                pipeline
+                    .run(&call.id, &call.name, call.args.clone())
+                    .boxed(),
+            );
+        }
+        let running = futures::stream::iter(running).buffered(WORKERS);
+        outputs.extend(running.collect::<Vec<_>>().await);
     }
     outputs
 }

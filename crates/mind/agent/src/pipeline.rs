@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_types::{
-    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Scope, Tool, ToolCaller,
+    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Scope, Told, Tool, ToolCaller,
     ToolOutput, Workspace,
 };
 
@@ -138,10 +138,13 @@ impl Pipeline {
         CallCx {
             scope: self.scope.child(),
             call_id: id.to_owned(),
-            progress: Progress::new(move |text| {
-                events.send(AgentEvent::ToolProgress {
-                    id: call.clone(),
-                    text: text.to_owned(),
+            progress: Progress::new(move |told| {
+                events.send(match told {
+                    Told::Text(text) => AgentEvent::ToolProgress {
+                        id: call.clone(),
+                        text: text.to_owned(),
+                    },
+                    Told::Child(child) => AgentEvent::Child(child),
                 });
             }),
             workspace: self.workspace.clone(),

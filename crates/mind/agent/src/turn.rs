@@ -200,6 +200,7 @@ impl Turn {
             tools,
             max_output: max_output.or(self.limits.max_output),
             effort: self.limits.effort,
+            ..ModelRequest::default()
         };
         end.api_calls += 1;
         let mut stream = self.model.stream(request, self.scope.child());
@@ -224,6 +225,10 @@ impl Turn {
                     // The reply begins anew.
                     said.clear();
                     self.events.send(AgentEvent::Retrying(retrying));
+                }
+                ModelEvent::Switched(switched) => {
+                    said.clear();
+                    self.events.send(AgentEvent::Switched(switched));
                 }
                 ModelEvent::ToolCall(_) => {}
                 ModelEvent::Done(reply) => {

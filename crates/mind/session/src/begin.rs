@@ -8,14 +8,10 @@ use hermes_store::{NewSession, Reach};
 use hermes_types::SessionId;
 
 use crate::actor::{Opening, Which};
-use crate::journal::{Billing, StoreJournal};
+use crate::journal::StoreJournal;
 
 pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId, Conversation)> {
     let info = opening.model.info();
-    let billing = Billing {
-        provider: info.provider.clone(),
-        base_url: info.base_url.clone(),
-    };
     let (id, system, messages) = match &opening.which {
         Which::New => (new_id(), opening.system.clone(), Vec::new()),
         Which::Existing(id) => {
@@ -43,7 +39,7 @@ pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId,
         system_prompt: Some(system.clone()),
         ..NewSession::new(id.clone(), opening.source.clone())
     };
-    let journal = Arc::new(StoreJournal::new(opening.store.clone(), row, billing));
+    let journal = Arc::new(StoreJournal::new(opening.store.clone(), row));
     Ok((id, Conversation::resume(system, messages, journal)))
 }
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
 use hermes_store::{NewSession, Store};
-use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, SessionId, Usage};
+use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, SessionId, Shorter, Usage};
 use jiff::Timestamp;
 
 /// What the store shows instead of a picture: pictures are for the model, the record is for reading.
@@ -16,23 +16,14 @@ pub struct StoreJournal {
     store: Store,
     session: NewSession,
     begun: AtomicBool,
-    billing: Billing,
-}
-
-/// Who is paid for the replies.
-#[derive(Clone, Debug)]
-pub struct Billing {
-    pub provider: String,
-    pub base_url: String,
 }
 
 impl StoreJournal {
-    pub fn new(store: Store, session: NewSession, billing: Billing) -> Self {
+    pub fn new(store: Store, session: NewSession) -> Self {
         Self {
             store,
             session,
             begun: AtomicBool::new(false),
-            billing,
         }
     }
 
@@ -79,6 +70,13 @@ impl Journal for StoreJournal {
         .boxed()
     }
 
+    fn compact<'a>(
+        &'a self,
+        shorter: Shorter<'a>,
+    ) -> BoxFuture<'a, Result<Option<SessionId>, String>> {
+        async move { self.rewrite(shorter.messages).await.map(|()| None) }.boxed()
+    }
+
     fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
         async move {
             self.begin().await?;
@@ -90,10 +88,11 @@ impl Journal for StoreJournal {
                 reasoning_tokens: usage.reasoning as i64,
                 api_calls: 1,
                 estimated_cost_usd: cost.usd,
-                cost_status: Some(cost.status.clone()).filter(|text| !text.is_empty()),
-                cost_source: Some(cost.source.clone()).filter(|text| !text.is_empty()),
-                billing_provider: Some(self.billing.provider.clone()),
-                billing_base_url: Some(self.billing.base_url.clone()),
+                cost_status: filled(&cost.status),
+                cost_source: filled(&cost.source),
+                billing_provider: filled(&cost.to.provider),
+                billing_base_url: filled(&cost.to.base_url),
+                model: filled(&cost.to.model),
                 ..hermes_store::Usage::default()
             };
             self.store
@@ -103,6 +102,10 @@ impl Journal for StoreJournal {
         }
         .boxed()
     }
+}
+
+fn filled(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// The message without what must not be stored: pictures and private marks.

@@ -277,8 +277,11 @@ async fn the_owner_and_the_watcher_of_a_call_are_reached() {
     let mut desk = Desk::new(Does::Tell, Subject::ListPrompts);
     let told = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&told);
-    desk.cx.progress =
-        hermes_types::Progress::new(move |text| heard.lock().unwrap().push(text.to_owned()));
+    desk.cx.progress = hermes_types::Progress::new(move |told| {
+        if let hermes_types::Told::Text(text) = told {
+            heard.lock().unwrap().push(text.to_owned());
+        }
+    });
     desk.call(json!({})).await;
     assert_eq!(*told.lock().unwrap(), ["1/4 copying"]);
 }

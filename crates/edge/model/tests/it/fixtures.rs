@@ -76,6 +76,8 @@ fn request(case: &Value) -> ModelRequest {
         tools: tools.collect(),
         max_output: case["max_output"].as_u64(),
         effort: Effort::from(case["effort"].as_str().unwrap_or_default()),
+        temperature: case["temperature"].as_f64(),
+        ..ModelRequest::default()
     }
 }
 

@@ -369,3 +369,14 @@ async fn a_session_of_one_turn_ends_with_its_answer() {
         .await;
     assert_eq!(stored.unwrap().len(), 2);
 }
+
+/// A session may run on any thread: gateways and children need it.
+#[tokio::test]
+async fn a_session_runs_on_any_thread() {
+    let bench = Bench::new([Canned::text("hello")]).await;
+    let (session, live, _feed) = bench.open(Which::New, Busy::Queue).await;
+    let mut threads = tokio::task::JoinSet::new();
+    threads.spawn(live.run());
+    assert!(session.send(Input::Close).await);
+    threads.join_next().await.unwrap().unwrap();
+}

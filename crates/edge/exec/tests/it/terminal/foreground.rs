@@ -206,8 +206,11 @@ async fn who_watches_is_told() {
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let mut cx = session.cx.clone();
     let heard = told.clone();
-    cx.progress =
-        hermes_types::Progress::new(move |text| heard.lock().unwrap().push(text.to_owned()));
+    cx.progress = hermes_types::Progress::new(move |told| {
+        if let hermes_types::Told::Text(text) = told {
+            heard.lock().unwrap().push(text.to_owned());
+        }
+    });
     let command = "printf 'one\\ntwo\\nthree\\nfour\\nhalf'; sleep 2.5";
     session
         .terminal
