@@ -11,6 +11,7 @@ mod rewrite;
 mod run;
 mod script;
 mod shell;
+mod state_dir;
 mod sudo;
 
 use std::path::{Path, PathBuf};

@@ -1,8 +1,7 @@
 //! A shell whose state survives from one command to the next, although each command gets a fresh one.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::rewrite::compound_background;
 use super::script::{self, Leftovers, StateFiles, Wrap};
+use super::state_dir;
 use super::sudo::{NO_MORE_INPUT, PRELUDE, Password};
 use crate::backend::{Backend, Command, Environment, Handle, Life, Login, StartError};
 use crate::gate::Permit;
@@ -178,7 +178,7 @@ impl Shell {
     }
 
     async fn prepare(&self) -> Result<State, StartError> {
-        let dir = make_dir(&self.backend.temp_dir()).map_err(|error| no_state(&error))?;
+        let dir = state_dir::make(&self.backend.temp_dir()).map_err(|error| no_state(&error))?;
         let files = StateFiles::new(dir);
         let environment = match self.snapshot(&files).await {
             Ok(()) => Environment::Bare,
@@ -234,13 +234,6 @@ async fn end(handle: &mut dyn Handle) -> Exit {
             return exit;
         }
     }
-}
-
-/// Nobody else may look into it: variables can hold secrets we don't know to be some.
-fn make_dir(temp: &Path) -> io::Result<PathBuf> {
-    let dir = temp.join(format!("hermes-shell-{:012x}", fastrand::u64(..1 << 48)));
-    DirBuilder::new().mode(0o700).create(&dir)?;
-    Ok(dir)
 }
 
 fn no_state(error: &io::Error) -> StartError {
