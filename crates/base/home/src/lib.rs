@@ -3,6 +3,7 @@
 //! The directory is shared with the Python program, so file names, formats and locks are a contract
 //! (`docs/spec/state.md`); how we keep it is ours.
 
+pub mod audit;
 pub mod backup;
 pub mod clock;
 pub mod config;
