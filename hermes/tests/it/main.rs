@@ -11,6 +11,7 @@ mod backup;
 mod bench;
 mod chat;
 mod config;
+mod delegate;
 mod demo;
 mod doctor;
 mod dumps;

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: our figures beside their bars and beside the Python program, measured in the same run on the same machine.
 
+mod children;
 mod durability;
 mod mcp;
 mod resume;
@@ -30,6 +31,7 @@ const GROUPS: &[(&str, Group)] = &[
     ("resume", resume::rows),
     ("batch", turns::batch_rows),
     ("turns", turns::crowd_rows),
+    ("children", children::rows),
     ("store", store::rows),
     ("mcp", mcp::rows),
     ("kill", durability::kill_rows),

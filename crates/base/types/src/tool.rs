@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync {
     fn available(&self) -> Availability {
         Availability::Yes
     }
+
+    /// How many calls of it one reply may have; those beyond are left out.
+    fn most_per_reply(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Re-enters the whole per-call pipeline: for tools that call tools.

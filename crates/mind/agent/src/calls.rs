@@ -1,6 +1,6 @@
 //! Calls as a model wrote them, made fit to be sent again: with every later request they are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use hermes_types::{FunctionCall, Message, ToolCall};
 use serde_json::{Map, Value};
@@ -23,6 +23,23 @@ pub fn set_apart(calls: &mut Vec<ToolCall>, history: &[Message]) {
         }
         taken.insert(id);
     }
+}
+
+/// Leaves out calls of a tool that takes only so many in one reply.
+pub fn keep_to_limits(calls: &mut Vec<ToolCall>, most: impl Fn(&str) -> Option<usize>) {
+    let mut made: HashMap<String, usize> = HashMap::new();
+    calls.retain(|call| {
+        let name = &call.function.name;
+        let Some(most) = most(name) else {
+            return true;
+        };
+        let made = made.entry(name.clone()).or_default();
+        *made += 1;
+        if *made > most {
+            tracing::warn!("a call of {name} was left out: one reply may have {most}");
+        }
+        *made <= most
+    });
 }
 
 /// Arguments a provider accepts: what was meant if that is clear, nothing otherwise. False if something was lost.
@@ -104,6 +121,18 @@ mod tests {
         assert_eq!(calls[0].extra["call_id"], "a_2");
         assert_eq!(calls[0].extra.get("response_item_id"), None);
         assert_eq!(calls[2].extra["response_item_id"], "fc");
+    }
+
+    #[test]
+    fn some_tools_take_only_so_many_calls() {
+        let named = ["few", "many", "few", "many", "few"];
+        let numbered = named.iter().enumerate();
+        let mut calls: Vec<_> = numbered
+            .map(|(at, name)| call(&at.to_string(), name, "{}"))
+            .collect();
+        keep_to_limits(&mut calls, |name| (name == "few").then_some(2));
+        let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["0", "1", "2", "3"]);
     }
 
     #[test]

@@ -109,6 +109,9 @@ impl Climb {
         {
             return self.unknown(reply.message, toolbox);
         }
+        calls::keep_to_limits(&mut reply.message.tool_calls, |name| {
+            toolbox.get(name)?.most_per_reply()
+        });
         let parsed: Vec<Parsed> = reply
             .message
             .tool_calls

@@ -43,7 +43,7 @@ pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId,
     Ok((id, Conversation::resume(system, messages, journal)))
 }
 
-fn new_id() -> SessionId {
+pub(crate) fn new_id() -> SessionId {
     SessionId::from_stamp(
         &clock::now().strftime("%Y%m%d_%H%M%S").to_string(),
         fastrand::u32(..),

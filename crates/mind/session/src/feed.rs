@@ -90,10 +90,16 @@ impl Queue {
 
 /// What a face can do without.
 fn is_passing(event: &AgentEvent) -> bool {
-    matches!(
-        event,
-        AgentEvent::ToolProgress { .. } | AgentEvent::Reasoning(_) | AgentEvent::Usage { .. }
-    )
+    match event {
+        AgentEvent::ToolProgress { .. } | AgentEvent::Reasoning(_) | AgentEvent::Usage { .. } => {
+            true
+        }
+        // What a child says comes back in its result.
+        AgentEvent::Child(child) => {
+            matches!(*child.event, AgentEvent::Text(_)) || is_passing(&child.event)
+        }
+        _ => false,
+    }
 }
 
 impl std::fmt::Debug for Feed {
@@ -130,7 +136,17 @@ mod tests {
             });
         }
         assert_eq!(queue.events.len(), WAITING);
-        queue.push(AgentEvent::Notice("important".to_owned()));
+        let child = |event: AgentEvent| {
+            AgentEvent::Child(hermes_types::Child {
+                call_id: "1".to_owned(),
+                index: 0,
+                goal: String::new(),
+                event: Box::new(event),
+            })
+        };
+        queue.push(child(AgentEvent::Text("x".to_owned())));
+        assert_eq!(queue.events.len(), WAITING);
+        queue.push(child(AgentEvent::Notice("important".to_owned())));
         assert_eq!(queue.events.len(), WAITING + 1);
     }
 }

@@ -22,6 +22,7 @@ use hermes_session::{Clarify, SessionSearch};
 use hermes_store::Store;
 use hermes_types::{Args, Availability, CallCx, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
+use tokio_util::task::TaskTracker;
 
 use hermes_session::{StopJobs, ToolSource};
 
@@ -38,7 +39,10 @@ pub struct Hands {
     /// `None` where no server is configured.
     pub mcp: Option<Running>,
     pub cwd: Cwd,
-    terminal: Arc<TerminalServices>,
+    pub(super) terminal: Arc<TerminalServices>,
+    pub(super) files: Arc<FileServices>,
+    /// Children that tasks were handed to, and that may still be putting things down.
+    pub(super) children: TaskTracker,
     /// Where the conversation is, if it cannot be kept.
     _scratch: Option<Scratch>,
 }
@@ -76,16 +80,16 @@ impl Hands {
         if presence.is_person() {
             others.push(Arc::new(Clarify::default()));
         }
-        let others = others
-            .into_iter()
-            .map(|tool| Noticed::by(&files.state, tool));
-        let tools = file_tools(&files).into_iter().chain(others);
-        let toolbox = Toolbox::new(tools.filter(|tool| selection.allows(&tool.spec().name)));
+        let tools = noticed(&files, others);
+        let allowed = |tool: &Arc<dyn Tool>| selection.allows(&tool.spec().name);
+        let toolbox = Toolbox::new(tools.into_iter().filter(allowed));
         Ok(Self {
             toolbox,
             mcp: None,
             cwd,
             terminal,
+            files,
+            children: TaskTracker::new(),
             _scratch: None,
         })
     }
@@ -139,6 +143,9 @@ impl Hands {
             }
         };
         let commands = async {
+            self.children.close();
+            // Each ends by itself soon after its turn did.
+            self.children.wait().await;
             self.terminal.processes.close(Farewell::Kill).await;
             self.terminal.shell.close().await;
         };
@@ -146,14 +153,21 @@ impl Hands {
     }
 }
 
+/// The file tools and these others, of whose calls they hear.
+pub(super) fn noticed(files: &Arc<FileServices>, others: Vec<Arc<dyn Tool>>) -> Vec<Arc<dyn Tool>> {
+    let others = others.into_iter();
+    let others = others.map(|tool| Noticed::by(&files.state, tool));
+    file_tools(files).into_iter().chain(others).collect()
+}
+
 /// A tool whose calls the file tools hear of: after one, a file may well be worth reading again.
-struct Noticed {
+pub(super) struct Noticed {
     tool: Arc<dyn Tool>,
     files: Arc<FileState>,
 }
 
 impl Noticed {
-    fn by(files: &Arc<FileState>, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+    pub(super) fn by(files: &Arc<FileState>, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
         Arc::new(Self {
             tool,
             files: files.clone(),
@@ -173,6 +187,10 @@ impl Tool for Noticed {
 
     fn available(&self) -> Availability {
         self.tool.available()
+    }
+
+    fn most_per_reply(&self) -> Option<usize> {
+        self.tool.most_per_reply()
     }
 }
 
@@ -243,23 +261,31 @@ fn init_files(app: &App) -> Vec<PathBuf> {
 
 /// Where nobody can be asked, `-z` runs everything but what is never allowed; the owner can forbid that.
 fn gate(app: &App, talk: &Talk, presence: Presence) -> Gate {
-    let settings = &app.settings;
-    let unasked = match settings.text("approvals.headless_mode") {
+    let surface = match presence.is_person() {
+        true => Surface::Interactive,
+        false => Surface::Headless(unasked(app, presence)),
+    };
+    gate_for(app, talk, surface)
+}
+
+/// What happens to dangerous commands where nobody can be asked.
+pub(super) fn unasked(app: &App, presence: Presence) -> Unasked {
+    match app.settings.text("approvals.headless_mode") {
         "deny" => Unasked::Deny,
         _ if presence == Presence::Unattended => Unasked::Deny,
         _ => Unasked::Allow,
-    };
+    }
+}
+
+pub(super) fn gate_for(app: &App, talk: &Talk, surface: Surface) -> Gate {
+    let settings = &app.settings;
     let policy = Policy {
         mode: match settings.text("approvals.mode") {
             "off" => Mode::Off,
             "smart" => Mode::Smart,
             _ => Mode::Manual,
         },
-        surface: if presence.is_person() {
-            Surface::Interactive
-        } else {
-            Surface::Headless(unasked)
-        },
+        surface,
         isolation: Isolation::Host,
         deny: list(settings, "approvals.deny"),
         sudo_password: app.env.get("SUDO_PASSWORD").is_some(),

@@ -1,6 +1,7 @@
 //! Talking: one question, or a conversation line by line.
 
 pub mod argv;
+mod children;
 mod echo;
 mod hands;
 mod lines;

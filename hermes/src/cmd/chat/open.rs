@@ -135,7 +135,8 @@ impl Ready {
         let model = model.map_err(|error| explained(&error))?;
         let hands = Hands::new(app, &self.store, talk, &self.selection, presence, place)?
             .keeping(self.scratch)
-            .with_servers(mcp);
+            .with_servers(mcp)
+            .with_children(app, (&self.store, &self.selection), talk, presence);
         if let Some(mcp) = &hands.mcp {
             let limit = app
                 .settings
@@ -241,7 +242,13 @@ fn thinker(app: &App, models: &Arc<RoutedModels>) -> Arc<ChooseModel> {
 pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usize)>)> {
     let store = app.store().await?;
     let (selection, here) = (selection(app, talk)?, Place::default());
-    let hands = Hands::new(app, &store, talk, &selection, Presence::Person, &here)?;
+    let presence = Presence::Person;
+    let hands = Hands::new(app, &store, talk, &selection, presence, &here)?.with_children(
+        app,
+        (&store, &selection),
+        talk,
+        presence,
+    );
     let (model, provider) = (
         app.settings.text("model.default"),
         app.settings.text("model.provider"),
@@ -351,7 +358,7 @@ async fn which(store: &Store, talk: &Talk) -> Result<Which> {
     Ok(Which::Existing(store.resume_target(&found).await?))
 }
 
-fn limits(app: &App, talk: &Talk) -> Limits {
+pub(super) fn limits(app: &App, talk: &Talk) -> Limits {
     let settings = &app.settings;
     let guard = GuardLimits {
         warn: settings.is_on("tool_loop_guardrails.warnings_enabled"),

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hermes_types::{AgentEvent, Outcome, Question};
+use hermes_types::{AgentEvent, Child, Outcome, Question};
 
 use crate::out::{Out, one_line, printable};
 
@@ -61,6 +61,12 @@ impl Show {
                 let text = out.faint(printable(text));
                 self.line(out, &text)?;
             }
+            AgentEvent::Child(child) => {
+                if let Some(told) = of_child(child) {
+                    let line = out.faint(format!("┊ {told}"));
+                    self.line(out, &line)?;
+                }
+            }
             AgentEvent::Asked { question, .. } => self.question(out, question)?,
             AgentEvent::TurnEnded(_) if !self.fresh => self.line(out, "")?,
             _ => {}
@@ -115,5 +121,50 @@ impl Show {
             writeln!(out, "{text}")?;
         }
         Ok(())
+    }
+}
+
+/// What a child does, in one line; a child's child stands further in.
+fn of_child(child: &Child) -> Option<String> {
+    let told = match &*child.event {
+        AgentEvent::TurnStarted => one_line(&child.goal),
+        AgentEvent::ToolStarted { name, about, .. } => format!("{name} {}", one_line(about)),
+        AgentEvent::ToolFinished { name, outcome, .. } if *outcome != Outcome::Done => {
+            format!("{name} did not succeed")
+        }
+        AgentEvent::Retrying(retrying) => one_line(&retrying.reason),
+        AgentEvent::Notice(text) => one_line(text),
+        AgentEvent::TurnEnded(end) => match (&end.error, end.answered()) {
+            (_, true) => "done".to_owned(),
+            (Some(error), false) => one_line(error),
+            (None, false) => "stopped".to_owned(),
+        },
+        AgentEvent::Child(inner) => of_child(inner)?,
+        _ => return None,
+    };
+    Some(format!("  {}. {told}", child.index + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_stand_further_in() {
+        let child = |index: usize, event: AgentEvent| Child {
+            call_id: "call".to_owned(),
+            index,
+            goal: "count\nthings".to_owned(),
+            event: Box::new(event),
+        };
+        let check = |event: AgentEvent, expected: Option<&str>| {
+            assert_eq!(of_child(&child(0, event)).as_deref(), expected);
+        };
+        check(AgentEvent::TurnStarted, Some("  1. count things"));
+        check(AgentEvent::Text("said".to_owned()), None);
+        let inner = AgentEvent::Child(child(1, AgentEvent::Notice("news".to_owned())));
+        check(inner, Some("  1.   2. news"));
+        let end = AgentEvent::TurnEnded(Box::default());
+        check(end, Some("  1. stopped"));
     }
 }

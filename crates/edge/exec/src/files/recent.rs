@@ -61,6 +61,10 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
         });
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.values.iter().map(|(key, (_, value))| (key, value))
+    }
+
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.values.values_mut().map(|(_, value)| value)
     }

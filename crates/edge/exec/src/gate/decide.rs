@@ -57,6 +57,8 @@ pub enum Surface {
     Headless(Unasked),
     /// `approvals.cron_mode`
     Cron(Unasked),
+    /// An agent that another one started: `delegation.subagent_auto_approve`.
+    Child(Unasked),
 }
 
 /// What happens to dangerous commands where nobody can be asked.
@@ -117,12 +119,20 @@ pub fn decide(command: &str, policy: &Policy, approvals: &Approvals) -> Decision
         .collect();
     match (warnings.is_empty(), policy.surface) {
         (true, _) => Decision::Allow,
-        (false, Surface::Headless(Unasked::Allow) | Surface::Cron(Unasked::Allow)) => {
-            Decision::Allow
-        }
+        (
+            false,
+            Surface::Headless(Unasked::Allow)
+            | Surface::Cron(Unasked::Allow)
+            | Surface::Child(Unasked::Allow),
+        ) => Decision::Allow,
         (false, Surface::Interactive) => Decision::Ask { warnings },
-        (false, Surface::Headless(Unasked::Deny)) => unattended(&warnings, "headless_mode"),
-        (false, Surface::Cron(Unasked::Deny)) => unattended(&warnings, "cron_mode"),
+        (false, Surface::Headless(Unasked::Deny)) => {
+            unattended(&warnings, "approvals.headless_mode")
+        }
+        (false, Surface::Cron(Unasked::Deny)) => unattended(&warnings, "approvals.cron_mode"),
+        (false, Surface::Child(Unasked::Deny)) => {
+            unattended(&warnings, "delegation.subagent_auto_approve")
+        }
     }
 }
 
@@ -181,7 +191,7 @@ fn unattended(warnings: &[String], key: &str) -> Decision {
     Decision::Block {
         reason: format!(
             "BLOCKED: {}. Nobody is here to approve it. Find a way that needs no approval; the owner can allow \
-             such commands with approvals.{key}.",
+             such commands with {key}.",
             warnings.join("; ")
         ),
     }

@@ -155,6 +155,14 @@ fn the_owners_policy_decides() {
         "rm -rf build",
         "headless_mode",
     );
+    let child = |unasked: Unasked| {
+        move |p: &mut Policy, _: &mut Approvals| p.surface = Surface::Child(unasked)
+    };
+    let told = "delegation.subagent_auto_approve";
+    check(&child(Unasked::Deny), "rm -rf build", told);
+    check(&child(Unasked::Deny), "ls", "allow");
+    check(&child(Unasked::Allow), "rm -rf build", "allow");
+    check(&child(Unasked::Allow), "rm -rf /", "hardline");
     check(
         &|p, _| p.isolation = Isolation::Sandbox,
         "rm -rf /",

@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod delegate;
 mod recall;
 
 use std::sync::{Arc, Mutex};

@@ -75,6 +75,21 @@ impl FileState {
         self.lock_inner().repeats.interrupted(session);
     }
 
+    /// The session is over.
+    pub fn closed(&self, session: &SessionId) {
+        let mut inner = self.lock_inner();
+        inner.repeats.forget(session);
+        inner.stamps.forget(session);
+    }
+
+    /// What `session` has read and others have written since then: what it knows of these files is old.
+    pub fn stale(&self, session: &SessionId, since: SystemTime) -> Vec<PathBuf> {
+        match self.watch {
+            Watch::On => self.lock_inner().stamps.changed_by_others(session, since),
+            Watch::Off => Vec::new(),
+        }
+    }
+
     /// Waits until nobody else changes these files. Sorted, so that two callers cannot wait for each other.
     pub(super) async fn lock(&self, paths: Vec<PathBuf>) -> Vec<OwnedMutexGuard<()>> {
         self.locks.take(paths).await

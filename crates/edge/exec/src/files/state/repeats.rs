@@ -107,6 +107,10 @@ impl Repeats {
         }
     }
 
+    pub fn forget(&mut self, session: &SessionId) {
+        self.0.remove(session);
+    }
+
     fn session(&mut self, id: &SessionId) -> Option<&mut Session> {
         if self.0.get(id).is_none() {
             let fresh = Session {

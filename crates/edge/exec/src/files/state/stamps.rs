@@ -100,6 +100,24 @@ impl Stamps {
         }
     }
 
+    /// What `session` has read and others have written since then.
+    pub fn changed_by_others(&self, session: &SessionId, since: SystemTime) -> Vec<PathBuf> {
+        let Some(reads) = self.reads.get(session) else {
+            return Vec::new();
+        };
+        let news = |(path, write): &(&PathBuf, &Write)| {
+            write.by != *session && write.at >= since && reads.get(path).is_some()
+        };
+        let changed = self.writes.iter().filter(news);
+        let mut paths: Vec<PathBuf> = changed.map(|(path, _)| path.clone()).collect();
+        paths.sort();
+        paths
+    }
+
+    pub fn forget(&mut self, session: &SessionId) {
+        self.reads.remove(session);
+    }
+
     fn stamp(&mut self, session: &SessionId, path: PathBuf, read: Read) {
         if self.reads.get(session).is_none() {
             self.reads.insert(session.clone(), Recent::new(PATHS));
@@ -179,6 +197,28 @@ mod tests {
         check(&["me reads an old version"], Some("somebody else"));
         check(&["me reads a part"], Some("only a part"));
         check(&["me reads", "other writes", "me writes"], None);
+    }
+
+    #[test]
+    fn a_parent_learns_what_changed_under_it() {
+        let mut stamps = Stamps::default();
+        let (parent, child) = (SessionId::from("parent"), SessionId::from("child"));
+        let start = SystemTime::now();
+        for path in ["/a", "/b", "/c"] {
+            stamps.was_read(&parent, path.into(), version(1), View::Whole);
+        }
+        stamps.was_written(&child, "/a".into(), version(2), start);
+        stamps.was_written(&parent, "/b".into(), version(2), start);
+        stamps.was_written(&child, "/unread".into(), version(2), start);
+        stamps.forget(&child);
+        let since = |at| stamps.changed_by_others(&parent, at);
+        assert_eq!(since(start), [PathBuf::from("/a")]);
+        assert_eq!(since(start + Duration::from_secs(1)), Vec::<PathBuf>::new());
+        stamps.forget(&parent);
+        assert_eq!(
+            stamps.changed_by_others(&parent, start),
+            Vec::<PathBuf>::new()
+        );
     }
 
     #[test]
