@@ -152,6 +152,8 @@ pub enum Command {
         #[command(flatten)]
         json: Json,
     },
+    /// What the last days were spent on: conversations, models, tools, money
+    Insights(Insights),
     /// Find what is wrong and how to mend it; exits 1 if something is
     Doctor {
         /// Carry out the repairs that cannot lose anything
@@ -182,6 +184,21 @@ pub enum Command {
         #[command(flatten)]
         json: Json,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Insights {
+    /// How many days to look back
+    #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub days: u16,
+    /// Only conversations from here: cli, telegram, …
+    #[arg(long, value_name = "S")]
+    pub source: Option<String>,
+    /// Where the money went
+    #[arg(long)]
+    pub cost: bool,
+    #[command(flatten)]
+    pub json: Json,
 }
 
 #[derive(Debug, Subcommand)]

@@ -87,6 +87,20 @@ impl Canned {
         })
     }
 
+    /// The same reply at a price; everything else stays as it is.
+    #[must_use]
+    pub fn costing(mut self, usd: f64) -> Self {
+        if let Self::Reply(reply) = &mut self {
+            reply.cost = Cost {
+                usd: Some(usd),
+                status: "estimated".to_owned(),
+                source: "test".to_owned(),
+                ..Cost::default()
+            };
+        }
+        self
+    }
+
     pub fn error(kind: ModelErrorKind) -> Self {
         Self::Error(ModelError::new(kind, format!("{kind:?}")))
     }
@@ -106,6 +120,7 @@ impl ModelClient for CannedModel {
         let next = self.canned.lock().unwrap().pop_front();
         match next {
             Some(Canned::Reply(reply)) => {
+                scope.purse.pay(reply.cost.usd);
                 let text = reply
                     .message
                     .content

@@ -6,6 +6,7 @@ pub mod completion;
 mod config;
 pub mod demo;
 mod doctor;
+mod insights;
 mod logs;
 mod mcp;
 mod model;
@@ -46,6 +47,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Sessions { action } => sessions::run(app, action),
         Command::Profile { action } => profile::run(app, action),
         Command::Status { all, json } => status::run(app, *all, (*json).into()),
+        Command::Insights(insights) => insights::run(app, insights),
         Command::Doctor { fix, json } => doctor::run(app, *fix, (*json).into()),
         Command::Logs(logs) => logs::run(app, logs),
         Command::Backup(backup) => backup::run(app, backup),

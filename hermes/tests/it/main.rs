@@ -15,6 +15,8 @@ mod delegate;
 mod demo;
 mod doctor;
 mod dumps;
+mod insights;
+mod limits;
 mod logs;
 mod mcp;
 mod mcp_serve;

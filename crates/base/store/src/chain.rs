@@ -196,6 +196,52 @@ pub(crate) fn lineage(db: &Db, id: &str) -> Sql<Vec<String>> {
     Ok(chain)
 }
 
+/// Every session of the conversation `id` is part of: what it continues, what continues it, and what
+/// was handed to children. Branches are conversations of their own.
+pub(crate) fn conversation(db: &Db, id: &str) -> Sql<Vec<Member>> {
+    let first = lineage(db, id)?.into_iter().next();
+    let Some(first) = link(db, first.as_deref().unwrap_or(id))? else {
+        return Ok(Vec::new());
+    };
+    let mut found = vec![Member {
+        child: false,
+        link: first,
+    }];
+    let mut next = 0;
+    while let Some(Member { link, child }) = found.get(next).cloned() {
+        for one in children(db, &link.id)? {
+            let known = found.iter().any(|member| member.link.id == one.id);
+            if !known && !one.branches_from(&link) {
+                found.push(Member {
+                    child: child || !one.continues(&link),
+                    link: one,
+                });
+            }
+        }
+        next += 1;
+    }
+    Ok(found)
+}
+
+/// A session of a conversation.
+#[derive(Clone, Debug)]
+pub(crate) struct Member {
+    pub link: Link,
+    /// Whether it was a task handed to somebody else.
+    pub child: bool,
+}
+
+/// Whether this session was a task of another one.
+pub(crate) fn is_child(db: &Db, link: &Link) -> Sql<bool> {
+    if link.delegated || link.source == "subagent" {
+        return Ok(true);
+    }
+    Ok(match parent_of(db, link)? {
+        None => false,
+        Some(parent) => !link.branches_from(&parent) && !link.continues(&parent),
+    })
+}
+
 pub(crate) fn parent_of(db: &Db, child: &Link) -> Sql<Option<Link>> {
     match &child.parent {
         Some(parent) => link(db, parent),

@@ -16,6 +16,7 @@ mod delete;
 mod error;
 mod export;
 mod gateway;
+mod insights;
 mod journal;
 mod list;
 mod merge;
@@ -31,6 +32,8 @@ mod schema;
 mod search;
 mod sessions;
 mod shape;
+mod shares;
+mod spending;
 mod stats;
 mod store;
 mod time;
@@ -46,6 +49,10 @@ pub use delete::{Maintenance, MaintenanceReport, Prune, session_files};
 pub use error::{Error, ErrorKind, Result};
 pub use export::{Export, ExportSources};
 pub use gateway::{GatewaySession, News, Said};
+pub use insights::{
+    Activity, Bill, Insights, InsightsQuery, ModelCount, Money, Notable, Overview, Platform,
+    SkillCount, ToolCount,
+};
 pub use journal::Journal;
 pub use list::{ListQuery, Listed, Order};
 pub use recover::{Recovery, recover};
@@ -54,7 +61,9 @@ pub use replay::Reach;
 pub use restore::restore_database;
 pub use search::{ContextLine, Hit, SearchOrder, SearchQuery};
 pub use sessions::{NewSession, Session};
+pub use shares::{Share, Tokens};
+pub use spending::Account;
 pub use stats::Stats;
 pub use store::{Health, Store};
 pub use titles::clean_title;
-pub use usage::Usage;
+pub use usage::{Occasion, Usage};

@@ -344,9 +344,30 @@ const TABLES: &[Table] = &[
         ],
         constraint: "",
     },
+    // Ours alone: the other program's rows say what a session cost, not when. No reference to the session,
+    // because money stays spent when a conversation is deleted.
+    Table {
+        name: "hermes_spending",
+        columns: &[
+            ("day", "TEXT NOT NULL"),
+            ("session_id", "TEXT NOT NULL"),
+            ("model", "TEXT NOT NULL"),
+            ("provider", "TEXT NOT NULL"),
+            ("task", "TEXT NOT NULL"),
+            ("input_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("output_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("cache_read_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("cache_write_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("reasoning_tokens", "INTEGER NOT NULL DEFAULT 0"),
+            ("api_call_count", "INTEGER NOT NULL DEFAULT 0"),
+            ("unpriced_calls", "INTEGER NOT NULL DEFAULT 0"),
+            ("usd", "REAL NOT NULL DEFAULT 0"),
+        ],
+        constraint: ", PRIMARY KEY (session_id, day, model, provider, task)",
+    },
 ];
 
-const INDEXES: [(&str, &str); 5] = [
+const INDEXES: [(&str, &str); 6] = [
     (
         "idx_sessions_source",
         "CREATE INDEX IF NOT EXISTS idx_sessions_source ON sessions(source)",
@@ -362,6 +383,10 @@ const INDEXES: [(&str, &str); 5] = [
     (
         "idx_messages_session",
         "CREATE INDEX IF NOT EXISTS idx_messages_session ON messages(session_id, timestamp)",
+    ),
+    (
+        "idx_hermes_spending_day",
+        "CREATE INDEX IF NOT EXISTS idx_hermes_spending_day ON hermes_spending(day)",
     ),
     (
         "idx_sessions_title_unique",

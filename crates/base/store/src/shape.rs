@@ -13,6 +13,8 @@ pub(crate) struct Shape {
     pub message_columns: Vec<String>,
     /// Version 20 counts usage per model as well.
     pub has_model_usage: bool,
+    /// Our own account by day; missing only where nothing may be changed.
+    pub has_spending: bool,
     pub has_words: bool,
     pub has_trigrams: bool,
 }
@@ -36,6 +38,7 @@ impl Shape {
             session_columns: schema::columns(conn, "sessions")?,
             message_columns: schema::columns(conn, "messages")?,
             has_model_usage: usage.iter().any(|c| c == "task"),
+            has_spending: has("hermes_spending"),
             has_words: has("messages_fts"),
             has_trigrams: has("messages_fts_trigram"),
         })

@@ -1,7 +1,7 @@
 //! What a session has cost so far.
 
 use hermes_types::SessionId;
-use jiff::Timestamp;
+use jiff::{Timestamp, civil::Date};
 use rusqlite::{named_params, params};
 
 use crate::{
@@ -34,14 +34,31 @@ pub struct Usage {
     pub model: Option<String>,
 }
 
+/// What one model call was for, and when.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Occasion {
+    /// The day of the owner's calendar.
+    pub day: Date,
+    /// The side task, by its name under `auxiliary.`; empty: the conversation itself.
+    pub task: &'static str,
+}
+
 impl Store {
     /// Adds what one model call used.
-    pub async fn add_usage(&self, session: &SessionId, usage: &Usage) -> Result<()> {
-        let (id, usage) = (session.clone(), usage.clone());
+    pub async fn add_usage(
+        &self,
+        session: &SessionId,
+        usage: &Usage,
+        occasion: &Occasion,
+    ) -> Result<()> {
+        let (id, usage, occasion) = (session.clone(), usage.clone(), occasion.clone());
         self.write(move |db| {
             apply(db, &id, &usage, Count::Add)?;
             if db.shape.has_model_usage {
-                add_to_model(db, &id, &usage)?;
+                add_to_model(db, &id, &usage, occasion.task)?;
+            }
+            if db.shape.has_spending {
+                add_to_day(db, &id, &usage, &occasion)?;
             }
             Ok(())
         })
@@ -112,7 +129,7 @@ fn apply(db: &Db, id: &SessionId, usage: &Usage, count: Count) -> Sql<()> {
     Ok(())
 }
 
-const COUNTERS: [&str; 6] = [
+pub(crate) const COUNTERS: [&str; 6] = [
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -122,7 +139,7 @@ const COUNTERS: [&str; 6] = [
 ];
 
 /// Newer files count per model too, and their program reads its statistics from there.
-fn add_to_model(db: &Db, id: &SessionId, usage: &Usage) -> Sql<()> {
+fn add_to_model(db: &Db, id: &SessionId, usage: &Usage, task: &str) -> Sql<()> {
     let sums: String = COUNTERS
         .iter()
         .map(|column| format!("{column} = {column} + excluded.{column}, "))
@@ -133,7 +150,7 @@ fn add_to_model(db: &Db, id: &SessionId, usage: &Usage) -> Sql<()> {
                  billing_base_url, billing_mode, task, {}, estimated_cost_usd, actual_cost_usd,
                  cost_status, cost_source, first_seen, last_seen)
              SELECT id, COALESCE(?2, model, 'unknown'), COALESCE(?3, billing_provider, ''),
-                 COALESCE(?4, billing_base_url, ''), COALESCE(?5, billing_mode, ''), '',
+                 COALESCE(?4, billing_base_url, ''), COALESCE(?5, billing_mode, ''), ?17,
                  ?6, ?7, ?8, ?9, ?10, ?11, COALESCE(?12, 0), COALESCE(?13, 0), ?14, ?15, ?16, ?16
              FROM sessions WHERE id = ?1
              ON CONFLICT(session_id, model, billing_provider, billing_base_url, billing_mode, task)
@@ -162,6 +179,46 @@ fn add_to_model(db: &Db, id: &SessionId, usage: &Usage) -> Sql<()> {
             usage.cost_status,
             usage.cost_source,
             seconds(Timestamp::now()),
+            task,
+        ])?;
+    Ok(())
+}
+
+/// Named as [`add_to_model`] names things, so that the two can be compared.
+fn add_to_day(db: &Db, id: &SessionId, usage: &Usage, occasion: &Occasion) -> Sql<()> {
+    let sums: String = COUNTERS
+        .iter()
+        .map(|column| format!("{column} = {column} + excluded.{column}, "))
+        .collect();
+    db.conn
+        .prepare_cached(&format!(
+            "INSERT INTO hermes_spending (day, session_id, model, provider, task, {},
+                 unpriced_calls, usd)
+             SELECT ?2, id, COALESCE(?3, model, 'unknown'), COALESCE(?4, billing_provider, ''), ?5,
+                 ?6, ?7, ?8, ?9, ?10, ?11, ?12, COALESCE(?13, 0)
+             FROM sessions WHERE id = ?1
+             ON CONFLICT(session_id, day, model, provider, task)
+             DO UPDATE SET {sums} unpriced_calls = unpriced_calls + excluded.unpriced_calls,
+                 usd = usd + excluded.usd",
+            COUNTERS.join(", ")
+        ))?
+        .execute(params![
+            id.as_str(),
+            occasion.day.to_string(),
+            usage.model,
+            usage.billing_provider,
+            occasion.task,
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            usage.reasoning_tokens,
+            usage.api_calls,
+            match usage.estimated_cost_usd {
+                Some(_) => 0,
+                None => usage.api_calls,
+            },
+            usage.estimated_cost_usd,
         ])?;
     Ok(())
 }

@@ -95,6 +95,7 @@ pub struct TurnEnd {
     pub reason: String,
     pub api_calls: u32,
     pub usage: Usage,
+    /// What the turn cost with its children and side tasks; `None`: no price is known.
     pub usd: Option<f64>,
     /// Why this is not in the record; told once per conversation.
     pub unsaved: Option<String>,

@@ -20,6 +20,17 @@ pub trait Journal: Send + Sync {
 
     /// Counts one reply.
     fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Counts one reply of a side model, by the task's name under `auxiliary.`. A journal that doesn't tell
+    /// tasks apart counts it like any other.
+    fn side_usage<'a>(
+        &'a self,
+        _task: &'static str,
+        usage: &'a Usage,
+        cost: &'a Cost,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        self.usage(usage, cost)
+    }
 }
 
 /// What a conversation was made into.

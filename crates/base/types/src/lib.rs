@@ -22,7 +22,7 @@ pub use model::{
     Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,
     ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Switched, ToolDef, Usage, Whom,
 };
-pub use purse::{Pot, Purse};
+pub use purse::{Pot, Purse, usd};
 pub use scope::Scope;
 pub use tool::{
     Args, Availability, CallCx, Outcome, Parallel, Progress, Told, Tool, ToolCaller, ToolOutput,

@@ -15,7 +15,8 @@ use crate::{Message, Scope};
 pub trait ModelClient: Send + Sync {
     fn info(&self) -> &ModelInfo;
 
-    /// Streams the reply. The last event is [`ModelEvent::Done`], or the stream ends with an error.
+    /// Streams the reply. The last event is [`ModelEvent::Done`], or the stream ends with an error. What the
+    /// reply costs is paid from the scope's purse.
     fn stream(
         &self,
         request: ModelRequest,

@@ -18,6 +18,44 @@ pub struct Pot {
     pub spent: f64,
 }
 
+impl Pot {
+    pub const TURN: &str = "this turn";
+    pub const SESSION: &str = "this session";
+    pub const DAY: &str = "today";
+
+    /// What the owner reads when it is empty: which limit, how much, and how to go on.
+    pub fn refusal(&self) -> String {
+        let (name, spent) = (self.name, usd(self.spent));
+        let limit = self.limit.map_or("nothing".to_owned(), usd);
+        let key = match name {
+            Self::TURN => ".turn",
+            Self::SESSION => ".session",
+            Self::DAY => ".day",
+            _ => "",
+        };
+        let next = match name {
+            Self::TURN => "another prompt goes on",
+            Self::SESSION => "/new begins another one",
+            _ => "tomorrow is another day",
+        };
+        format!(
+            "The spending limit for {name} is reached: {spent} of {limit}. /usage shows what it went on; \
+             {next}, or raise limits.max_cost_usd{key} with `hermes config set`."
+        )
+    }
+}
+
+/// `$0.0042`, `$1.50`: cents are enough from a dollar on.
+pub fn usd(amount: f64) -> String {
+    // The sum of nothing is a negative zero.
+    let amount = amount + 0.0;
+    if amount == 0.0 || amount.abs() >= 1.0 {
+        format!("${amount:.2}")
+    } else {
+        format!("${amount:.4}")
+    }
+}
+
 #[derive(Debug, Default)]
 struct Inner {
     pot: Pot,
@@ -67,6 +105,15 @@ impl Purse {
         self.0.more.load(Ordering::Relaxed) as f64 / MILLIONTHS
     }
 
+    /// What was taken from this pot, and what was spent before.
+    pub fn total(&self) -> f64 {
+        self.0.pot.spent + self.spent()
+    }
+
+    pub fn limit(&self) -> Option<f64> {
+        self.0.pot.limit
+    }
+
     /// Whether something was bought whose price nobody knows.
     pub fn is_unpriced(&self) -> bool {
         self.0.unpriced.load(Ordering::Relaxed)
@@ -79,7 +126,7 @@ impl Purse {
     /// The innermost pot that is empty, with what was spent by now.
     pub fn empty(&self) -> Option<Pot> {
         let filled = self.outwards().map(|purse| Pot {
-            spent: purse.0.pot.spent + purse.spent(),
+            spent: purse.total(),
             ..purse.0.pot.clone()
         });
         filled
@@ -115,6 +162,33 @@ mod tests {
         assert_eq!(next.empty(), None);
         next.pay(Some(0.1));
         assert_eq!(next.empty(), Some(pot("today", Some(1.0), 1.0)));
+    }
+
+    #[test]
+    fn dollars_for_people() {
+        let check = |amount, expected: &str| assert_eq!(usd(amount), expected);
+        check(0.0, "$0.00");
+        check(-0.0, "$0.00");
+        check(0.0042, "$0.0042");
+        check(1.499, "$1.50");
+    }
+
+    #[test]
+    fn an_empty_pot_says_which_how_much_and_how_to_go_on() {
+        let check = |pot: Pot, parts: [&str; 3]| {
+            let text = pot.refusal();
+            assert!(parts.iter().all(|part| text.contains(part)), "{text}");
+        };
+        let turn = [
+            "this turn",
+            "$0.0512 of $0.0500",
+            "limits.max_cost_usd.turn",
+        ];
+        check(pot(Pot::TURN, Some(0.05), 0.0512), turn);
+        let day = ["today", "$12.00 of $10.00", "limits.max_cost_usd.day"];
+        check(pot(Pot::DAY, Some(10.0), 12.0), day);
+        let session = ["this session", "/usage", "/new"];
+        check(pot(Pot::SESSION, Some(1.0), 1.0), session);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod pipeline;
 mod recover;
 mod request;
 mod scan;
+mod spend;
 mod spill;
 mod steer;
 mod think;

@@ -16,6 +16,7 @@ use crate::hints::Hints;
 use crate::ladder::{Climb, Next};
 use crate::pipeline::Pipeline;
 use crate::recover::{Recovered, Recovery};
+use crate::spend::SPENT;
 use crate::steer::Steer;
 use crate::toolbox::Toolbox;
 
@@ -81,9 +82,17 @@ impl Turn {
     /// Runs until there is an answer, an error or an interrupt. The conversation is valid afterwards.
     pub async fn run(self, conversation: &mut Conversation, prompt: Message) -> TurnEnd {
         self.events.send(AgentEvent::TurnStarted);
-        conversation.push(prompt).await;
         let mut end = TurnEnd::default();
-        self.climb(conversation, &mut end).await;
+        match self.affordable() {
+            Ok(()) => {
+                let before = conversation.messages().len();
+                conversation.push(prompt).await;
+                self.climb(conversation, &mut end).await;
+                self.settle(conversation.messages().get(before..), &mut end);
+            }
+            // Nothing was asked, so nothing is remembered.
+            Err(error) => unanswered(&mut end, &error),
+        }
         end.pending_steer = self.steer.take();
         end.unsaved = conversation.take_loss();
         if let Some(reason) = &end.unsaved {
@@ -202,6 +211,7 @@ impl Turn {
             effort: self.limits.effort,
             ..ModelRequest::default()
         };
+        self.affordable()?;
         end.api_calls += 1;
         let mut stream = self.model.stream(request, self.scope.child());
         let mut said = String::new();
@@ -245,10 +255,6 @@ impl Turn {
 
     fn add_up(&self, reply: &ModelReply, end: &mut TurnEnd) {
         end.usage += reply.usage;
-        end.usd = match (end.usd, reply.cost.usd) {
-            (Some(sum), Some(more)) => Some(sum + more),
-            (sum, more) => sum.or(more),
-        };
         self.events.send(AgentEvent::Usage {
             usage: reply.usage,
             usd: reply.cost.usd,
@@ -331,6 +337,9 @@ impl Turn {
                 Err(error) if error.kind == ModelErrorKind::Cancelled => {
                     return interrupted(end, "interrupted_during_api_call");
                 }
+                Err(error) if error.kind == ModelErrorKind::Spent => {
+                    return unanswered(end, &error);
+                }
                 Err(error) => {
                     return failed(end, String::new(), error.to_string(), "budget_exhausted");
                 }
@@ -367,7 +376,10 @@ fn unanswered(end: &mut TurnEnd, error: &ModelError) {
     if error.kind == ModelErrorKind::Cancelled {
         return interrupted(end, "interrupted_during_api_call");
     }
-    let reason = "all_retries_exhausted_no_response";
+    let reason = match error.kind {
+        ModelErrorKind::Spent => SPENT,
+        _ => "all_retries_exhausted_no_response",
+    };
     failed(end, String::new(), error.to_string(), reason);
 }
 

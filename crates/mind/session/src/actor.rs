@@ -26,6 +26,7 @@ use crate::jobs::StopJobs;
 use crate::personality::Personalities;
 use crate::servers::ToolServers;
 use crate::slash::Slash;
+use crate::spending::{Purses, Spending};
 use crate::title;
 
 /// What may wait to be taken in.
@@ -138,6 +139,8 @@ impl Session {
             stop_jobs: None,
             servers: None,
             personalities: None,
+            spending: Spending::default(),
+            purses: Purses::default(),
             span: Span::Open,
             aside: JoinSet::new(),
             _source: source,
@@ -178,6 +181,9 @@ pub struct Live {
     pub(crate) stop_jobs: Option<StopJobs>,
     pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
+    pub(crate) spending: Spending,
+    /// Of the running turn, or the last one.
+    pub(crate) purses: Purses,
     span: Span,
     /// Ends the feed when the session is over.
     _source: Source,
@@ -253,15 +259,23 @@ impl Live {
 
     /// Gives the session the title it was promised, or has one thought up.
     async fn name(&mut self) {
+        if self.conversation.messages().is_empty() {
+            return;
+        }
         if let Some(title) = self.wanted_title.take() {
             if let Err(error) = self.opening.store.set_title(&self.id, &title).await {
                 self.notice(error.to_string());
             }
         } else if self.opening.titles == Titles::Suggested
+            && self.purses.session.empty().is_none()
             && let Some(beginning) = title::beginning(self.conversation.messages())
         {
             let (store, models) = (self.opening.store.clone(), self.opening.models.clone());
-            let (id, scope, events) = (self.id.clone(), self.scope.child(), self.events.clone());
+            let (id, events) = (self.id.clone(), self.events.clone());
+            let scope = Scope {
+                purse: self.purses.session.clone(),
+                ..self.scope.child()
+            };
             self.aside.spawn(async move {
                 if let Err(reason) = title::give(&store, &id, &models, beginning, scope).await {
                     tracing::warn!("no title for {id}: {reason}");
@@ -275,8 +289,10 @@ impl Live {
 
     /// Runs one turn and takes in what comes meanwhile.
     async fn turn(&mut self, prompt: Message) -> After {
+        self.fill_purses().await;
         let scope = Scope {
             session: self.id.clone(),
+            purse: self.purses.turn.clone(),
             ..self.scope.child()
         };
         // The turn has the conversation for itself; everything else stays with us meanwhile.
@@ -322,7 +338,7 @@ impl Live {
             asker: self.asker.clone(),
             models: self.opening.models.clone(),
             scope: scope.clone(),
-            events: self.events.clone(),
+            events: self.watched(),
             steer: self.steer.clone(),
             hints: self.hints.clone(),
             limits: self.opening.limits.clone(),

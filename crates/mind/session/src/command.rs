@@ -55,6 +55,7 @@ impl Live {
             "history" => self.history(),
             "status" => self.status().await,
             "usage" => self.usage().await,
+            "insights" => self.insights(rest).await,
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
@@ -257,26 +258,6 @@ impl Live {
             self.conversation.messages().len(),
             self.opening.workspace.cwd().display()
         ) + &self.server_lines()
-    }
-
-    async fn usage(&self) -> String {
-        let Ok(Some(session)) = self.opening.store.session(&self.id).await else {
-            return "nothing has been used yet".to_owned();
-        };
-        let usage = &session.usage;
-        let cost = usage
-            .estimated_cost_usd
-            .map_or("unknown".to_owned(), |usd| format!("${usd:.4}"));
-        format!(
-            "input {} · cached {} · output {} · reasoning {} · requests {} · cost {cost} · {} messages since {}",
-            usage.input_tokens,
-            usage.cache_read_tokens,
-            usage.output_tokens,
-            usage.reasoning_tokens,
-            usage.api_calls,
-            session.message_count,
-            session.started_at.strftime("%Y-%m-%d %H:%M"),
-        )
     }
 
     async fn change_model(&mut self, name: &str) -> String {

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
-use hermes_store::{NewSession, Store};
+use hermes_home::clock;
+use hermes_store::{NewSession, Occasion, Store};
 use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, SessionId, Shorter, Usage};
 use jiff::Timestamp;
 
@@ -78,30 +79,53 @@ impl Journal for StoreJournal {
     }
 
     fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
+        self.side_usage("", usage, cost)
+    }
+
+    fn side_usage<'a>(
+        &'a self,
+        task: &'static str,
+        usage: &'a Usage,
+        cost: &'a Cost,
+    ) -> BoxFuture<'a, Result<(), String>> {
         async move {
             self.begin().await?;
-            let counted = hermes_store::Usage {
-                input_tokens: usage.input as i64,
-                output_tokens: usage.output as i64,
-                cache_read_tokens: usage.cache_read as i64,
-                cache_write_tokens: usage.cache_write as i64,
-                reasoning_tokens: usage.reasoning as i64,
-                api_calls: 1,
-                estimated_cost_usd: cost.usd,
-                cost_status: filled(&cost.status),
-                cost_source: filled(&cost.source),
-                billing_provider: filled(&cost.to.provider),
-                billing_base_url: filled(&cost.to.base_url),
-                model: filled(&cost.to.model),
-                ..hermes_store::Usage::default()
-            };
-            self.store
-                .add_usage(self.id(), &counted)
-                .await
-                .map_err(|error| error.to_string())
+            count(&self.store, self.id(), task, (usage, cost)).await
         }
         .boxed()
     }
+}
+
+/// Adds one reply to a session's account; `task` is empty for the conversation itself.
+pub(crate) async fn count(
+    store: &Store,
+    id: &SessionId,
+    task: &'static str,
+    (usage, cost): (&Usage, &Cost),
+) -> Result<(), String> {
+    // What a side model's price is known from says nothing about the conversation's.
+    let own = |text: &str| filled(text).filter(|_| task.is_empty());
+    let counted = hermes_store::Usage {
+        input_tokens: usage.input as i64,
+        output_tokens: usage.output as i64,
+        cache_read_tokens: usage.cache_read as i64,
+        cache_write_tokens: usage.cache_write as i64,
+        reasoning_tokens: usage.reasoning as i64,
+        api_calls: 1,
+        estimated_cost_usd: cost.usd,
+        cost_status: own(&cost.status),
+        cost_source: own(&cost.source),
+        billing_provider: filled(&cost.to.provider),
+        billing_base_url: filled(&cost.to.base_url),
+        model: filled(&cost.to.model),
+        ..hermes_store::Usage::default()
+    };
+    let occasion = Occasion {
+        day: clock::now().date(),
+        task,
+    };
+    let added = store.add_usage(id, &counted, &occasion).await;
+    added.map_err(|error| error.to_string())
 }
 
 fn filled(text: &str) -> Option<String> {

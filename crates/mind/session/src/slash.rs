@@ -76,7 +76,21 @@ pub const TABLE: &[Slash] = &[
     },
     Slash {
         anytime: true,
-        ..slash("usage", "", "tokens and cost of this session", "Info")
+        ..slash(
+            "usage",
+            "",
+            "tokens, cost and limits of this session",
+            "Info",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash(
+            "insights",
+            "[days] [--source S]",
+            "what the last days were spent on",
+            "Info",
+        )
     },
     Slash {
         anytime: true,

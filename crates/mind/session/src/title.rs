@@ -8,6 +8,10 @@ use hermes_types::{
     Content, Message, ModelEvent, ModelRequest, Models, Purpose, Role, Scope, SessionId,
 };
 
+use crate::journal::count;
+
+const TASK: &str = "title_generation";
+
 /// How much of the question and of the answer the side model sees.
 const SEEN_CHARS: usize = 500;
 const TITLE_CHARS: usize = 80;
@@ -48,7 +52,7 @@ pub async fn give(
         return Ok(());
     }
     let client = models
-        .client(&Purpose::Aux("title_generation"))
+        .client(&Purpose::Aux(TASK))
         .map_err(|error| error.to_string())?;
     let request = ModelRequest {
         system: ASK.to_owned(),
@@ -60,6 +64,9 @@ pub async fn give(
     let mut stream = client.stream(request, scope);
     while let Some(event) = stream.next().await {
         if let ModelEvent::Done(reply) = event.map_err(|error| error.to_string())? {
+            if let Err(reason) = count(store, id, TASK, (&reply.usage, &reply.cost)).await {
+                tracing::warn!("the title of {id} was not counted: {reason}");
+            }
             let text = reply
                 .message
                 .content

@@ -12,8 +12,8 @@ use hermes_mcp_tools::{ChooseModel, Entry, ModelWish};
 use hermes_model::RoutedModels;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
-    Asking, Busy, Feed, Live, Opening, Personalities, Session, Surroundings, Titles, Which,
-    system_prompt,
+    Asking, Busy, Feed, Live, Opening, Personalities, Session, Spending, Surroundings, Titles,
+    Which, system_prompt,
 };
 use hermes_store::Store;
 use hermes_types::{Effort, Models, Purpose};
@@ -179,7 +179,8 @@ impl Ready {
         let mut live = live
             .with_jobs(hands.stop_jobs())
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
-            .with_personalities(Personalities::new(&app.home, &app.settings, &app.env));
+            .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
+            .with_spending(spending(app));
         if presence.is_for_one_turn() {
             live = live.for_one_turn();
         }
@@ -374,6 +375,18 @@ pub(super) fn limits(app: &App, talk: &Talk) -> Limits {
         verify_files: settings.is_on("display.file_mutation_verifier"),
         guard,
         ..Limits::default()
+    }
+}
+
+fn spending(app: &App) -> Spending {
+    let limit = |name: &str| {
+        let amount = app.settings.number(&format!("limits.max_cost_usd.{name}"));
+        (amount > 0.0).then_some(amount)
+    };
+    Spending {
+        turn: limit("turn"),
+        session: limit("session"),
+        day: limit("day"),
     }
 }
 

@@ -47,7 +47,8 @@ impl Settings {
         let mut warnings = Vec::new();
         normalise(&mut user);
         expand(&mut user, env);
-        let effective = overlay(defaults(), user, "", &mut warnings);
+        let mut effective = overlay(defaults(), user, "", &mut warnings);
+        drop_negative_limits(&mut effective, &mut warnings);
         Self {
             effective,
             warnings,
@@ -102,6 +103,13 @@ fn normalise(user: &mut Value) {
     }
     adopt(root, "max_turns", "agent", "max_turns");
     rename(root.get_mut("model"), "model", "default");
+    if let Some(limit) = root
+        .get_mut("limits")
+        .and_then(|limits| limits.get_mut("max_cost_usd"))
+        && let Some(amount) = coerce(Kind::Float, limit)
+    {
+        *limit = Value::Object(Map::from_iter([("session".to_owned(), amount)]));
+    }
     rename(root.get_mut("terminal"), "env_type", "backend");
 }
 
@@ -126,6 +134,21 @@ fn rename(section: Option<&mut Value>, old: &str, new: &str) {
         && let Some(value) = section.shift_remove(old)
     {
         section.entry(new.to_owned()).or_insert(value);
+    }
+}
+
+/// Less than nothing cannot be meant as a limit; better none, said aloud, than one that stops everything.
+fn drop_negative_limits(effective: &mut Value, warnings: &mut Vec<String>) {
+    let limits = effective
+        .pointer_mut("/limits/max_cost_usd")
+        .and_then(Value::as_object_mut);
+    for (name, limit) in limits.into_iter().flatten() {
+        if limit.as_f64().is_some_and(|amount| amount < 0.0) {
+            warnings.push(format!(
+                "config key 'limits.max_cost_usd.{name}' expects dollars, not {limit}; there is no such limit now"
+            ));
+            *limit = 0.0.into();
+        }
     }
 }
 
@@ -325,6 +348,39 @@ mod tests {
         assert_eq!(odd.text("model.default"), "x");
         assert_eq!(odd.warnings().len(), 2, "{:?}", odd.warnings());
         assert!(odd.warnings()[0].contains("'agent.max_turns' expects a whole number"));
+    }
+
+    #[test]
+    fn limits_in_dollars() {
+        let key = "limits.max_cost_usd";
+        check("", "limits.max_cost_usd.day", json!(0.0));
+        check(
+            "limits: {max_cost_usd: 5}",
+            key,
+            json!({"turn": 0.0, "session": 5, "day": 0.0}),
+        );
+        check(
+            "limits: {max_cost_usd: '2.5'}",
+            "limits.max_cost_usd.session",
+            json!(2.5),
+        );
+        check(
+            "limits: {max_cost_usd: {day: 3}}",
+            "limits.max_cost_usd.day",
+            json!(3),
+        );
+        let warned = |text: &str| {
+            let odd = settings(text);
+            let none = json!({"turn": 0.0, "session": 0.0, "day": 0.0});
+            assert_eq!(odd.get(key), Some(&none), "{text}");
+            assert_eq!(odd.warnings().len(), 1, "{:?}", odd.warnings());
+            assert!(odd.warnings()[0].contains(key), "{:?}", odd.warnings());
+        };
+        warned("limits: {max_cost_usd: -1}");
+        warned("limits: {max_cost_usd: {day: -0.5}}");
+        warned("limits: {max_cost_usd: {turn: plenty}}");
+        warned("limits: {max_cost_usd: plenty}");
+        warned("limits: {max_cost_usd: [1]}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use hermes_types::{Level, Message};
 use pretty_assertions::assert_eq;
 use serde_json::Value;
 
-use crate::support::{Home, at, id, say};
+use crate::support::{Home, at, id, say, today};
 
 // spec: state §13.6
 #[tokio::test]
@@ -136,7 +136,7 @@ async fn version_22_keeps_its_own_columns_and_counts() {
         api_calls: 1,
         ..Usage::default()
     };
-    store.add_usage(&alpha, &usage).await.unwrap();
+    store.add_usage(&alpha, &usage, &today()).await.unwrap();
     let counted = "SELECT input_tokens * 100 + api_call_count FROM session_model_usage
                    WHERE model = 'acme/one' AND billing_provider = 'acme' AND task = ''";
     assert_eq!(home.number(counted), 10_703);

@@ -6,7 +6,7 @@ use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::support::{Home, at, begin, begin_child, id, say};
+use crate::support::{Home, at, begin, begin_child, id, say, today};
 
 fn message(value: Value) -> Message {
     serde_json::from_value(value).unwrap()
@@ -181,8 +181,8 @@ async fn usage_is_added_or_set() {
         ..call.clone()
     };
     let session = id("unseen");
-    store.add_usage(&session, &call).await.unwrap();
-    store.add_usage(&session, &later).await.unwrap();
+    store.add_usage(&session, &call, &today()).await.unwrap();
+    store.add_usage(&session, &later, &today()).await.unwrap();
     let row = store.session(&session).await.unwrap().unwrap();
     assert_eq!(row.source, "unknown");
     let expected = Usage {

@@ -32,6 +32,7 @@ async fn a_new_file_has_the_layout_of_version_11() {
     assert_eq!(
         objects(&home, "table"),
         [
+            "hermes_spending",
             "messages",
             "messages_fts",
             "messages_fts_trigram",
@@ -43,6 +44,7 @@ async fn a_new_file_has_the_layout_of_version_11() {
     assert_eq!(
         objects(&home, "index"),
         [
+            "idx_hermes_spending_day",
             "idx_messages_session",
             "idx_sessions_parent",
             "idx_sessions_source",

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hermes_store::{NewSession, OpenOptions, Store};
+use hermes_store::{NewSession, Occasion, OpenOptions, Store};
 use hermes_types::{Message, SessionId};
 use jiff::Timestamp;
 use rusqlite::Connection;
@@ -94,4 +94,16 @@ pub async fn say(store: &Store, session: &SessionId, text: &str, when: i64) -> i
         .append(session, &Message::user(text), at(when))
         .await
         .unwrap()
+}
+
+/// A call of the conversation itself, on some day.
+pub fn today() -> Occasion {
+    on("2026-02-03")
+}
+
+pub fn on(day: &str) -> Occasion {
+    Occasion {
+        day: day.parse().unwrap(),
+        task: "",
+    }
 }

@@ -8,6 +8,7 @@
 
 mod delegate;
 mod recall;
+mod spending;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -40,7 +41,11 @@ impl Bench {
     }
 
     async fn open(&self, which: Which, busy: Busy) -> (Session, Live, Feed) {
-        let opening = Opening {
+        Session::open(self.opening(which, busy)).await.unwrap()
+    }
+
+    fn opening(&self, which: Which, busy: Busy) -> Opening {
+        Opening {
             which,
             source: "cli".to_owned(),
             asking: Asking::Nobody,
@@ -58,8 +63,7 @@ impl Bench {
             }),
             saved_dir: self._dir.path().join("saved"),
             titles: Titles::None,
-        };
-        Session::open(opening).await.unwrap()
+        }
     }
 
     /// Says each prompt after the turn before it has ended, then closes.
@@ -260,7 +264,7 @@ async fn commands_that_tell() {
     assert_eq!(notices[0], "there is nothing to take back");
     assert!(notices[1].contains(id.as_str()) && notices[1].contains("canned-1"));
     assert!(
-        notices[2].starts_with("input 10 · cached 0 · output 5"),
+        notices[2].starts_with("tokens    10 fresh · 0 cached\n          5 output · 0 reasoning"),
         "{}",
         notices[2]
     );
