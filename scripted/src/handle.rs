@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, End};
-use crate::dialect::{self, Dialect, Event};
+use crate::dialect::{self, Dialect};
 use crate::prompt::Prompt;
 use crate::script::Reply;
 use crate::state::Shared;
@@ -21,7 +21,6 @@ use crate::wire;
 /// More than any model would take.
 const MAX_BODY: usize = 64 << 20;
 
-const SSE: &str = "text/event-stream; charset=utf-8";
 const JSON: &str = "application/json";
 
 pub(crate) async fn handle(State(shared): State<Arc<Shared>>, request: Request) -> Response {
@@ -44,7 +43,7 @@ pub(crate) async fn handle(State(shared): State<Arc<Shared>>, request: Request) 
         let prompt = Prompt {
             key: api_key(&head.headers),
             size: bytes.len(),
-            ..(dialect.read)(&body)
+            ..dialect.prompt(path, &body)
         };
         return answer(&shared, dialect, &body, &prompt, number).await;
     }
@@ -74,7 +73,7 @@ async fn answer(
         Reply::Say(say) => said(&Answer::new(say, prompt, number), dialect, request, prompt),
         Reply::Raw(events) => Content {
             status: StatusCode::OK,
-            kind: SSE,
+            kind: dialect.stream_type(),
             chunks: events.iter().cloned().map(Bytes::from).collect(),
         },
         Reply::Status { status, body } => plain(*status, body.as_ref(), dialect),
@@ -85,6 +84,9 @@ async fn answer(
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content.kind));
     let request_id = HeaderName::from_static(dialect.request_id);
     headers.insert(request_id, HeaderValue::from(number));
+    if content.status.is_client_error() || content.status.is_server_error() {
+        headers.extend(error_kind(dialect, content.status));
+    }
     // The script's come last: they replace ours.
     headers.extend(step.headers.clone());
     response
@@ -108,8 +110,11 @@ fn said(answer: &Answer, dialect: &Dialect, request: &Value, prompt: &Prompt) ->
             let events = (dialect.encode)(answer, request);
             Content {
                 status: StatusCode::OK,
-                kind: SSE,
-                chunks: events.iter().map(Event::bytes).collect(),
+                kind: dialect.stream_type(),
+                chunks: events
+                    .iter()
+                    .map(|event| event.bytes(dialect.framing))
+                    .collect(),
             }
         }
         End::Finish(_) => whole(StatusCode::OK, (dialect.encode_whole)(answer)),
@@ -149,13 +154,24 @@ fn script_over(shared: &Shared, dialect: &Dialect, number: usize) -> Response {
     let body = Json((dialect.error)(500, &message));
     // A client that retried would only wait for the same answer.
     let headers = [("x-should-retry", "false")];
-    (StatusCode::INTERNAL_SERVER_ERROR, headers, body).into_response()
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    let mut response = (status, headers, body).into_response();
+    response.headers_mut().extend(error_kind(dialect, status));
+    response
 }
 
-/// Both vendors have this path; theirs is the header that tells them apart.
+fn error_kind(dialect: &Dialect, status: StatusCode) -> Option<(HeaderName, HeaderValue)> {
+    let kind = dialect.error_kind?(status.as_u16());
+    let name = HeaderName::from_static("x-amzn-errortype");
+    Some((name, HeaderValue::from_static(kind)))
+}
+
+/// Several vendors have this path; theirs is the header that tells them apart.
 fn models(models: &[Value], headers: &HeaderMap) -> Value {
     if headers.contains_key("anthropic-version") {
         dialect::anthropic_models(models)
+    } else if headers.contains_key("x-goog-api-key") {
+        dialect::gemini_models(models)
     } else {
         dialect::openai_models(models)
     }
@@ -180,6 +196,11 @@ fn api_key(headers: &HeaderMap) -> String {
             .get(name)
             .and_then(|value: &HeaderValue| value.to_str().ok())
     };
-    let bearer = text("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    text("x-api-key").or(bearer).unwrap_or_default().to_owned()
+    let authorization = text("authorization").unwrap_or_default();
+    let bearer = authorization.strip_prefix("Bearer ");
+    // Of a signed request, who signed it.
+    let signed = authorization.split_once("Credential=");
+    let signer = signed.and_then(|(_, rest)| rest.split('/').next());
+    let own = text("x-api-key").or(text("x-goog-api-key"));
+    own.or(bearer).or(signer).unwrap_or_default().to_owned()
 }

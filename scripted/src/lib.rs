@@ -1,5 +1,5 @@
 //! A model server on loopback that says what a JSON script tells it to, faults included, in the
-//! dialects of OpenAI and Anthropic. `hermes demo` runs on it, and so do the tests.
+//! dialects of OpenAI, Anthropic, Google and Amazon. `hermes demo` runs on it, and so do the tests.
 //!
 //! The script format is described in `README.md` next to this crate's manifest.
 

@@ -433,6 +433,47 @@ fn the_anthropic_dialect() {
     );
 }
 
+// spec: agent-loop §26.20
+#[test]
+fn the_responses_dialect() {
+    let bench = Bench::new(json!([
+        {"reasoning": "hm", "tool_calls": [{"name": "todo", "arguments": {}, "id": "call_abc"}]},
+        {"text": "done"},
+        {"text": "again"},
+    ]));
+    let config = bench.home.read("config.yaml");
+    let config = config.replace("  api_key:", "  api_mode: codex_responses\n  api_key:");
+    bench.home.write("config.yaml", &config);
+    assert_eq!(bench.run(&["-z", "hi"]).ok(), "done\n");
+    let calls = bench.model.calls();
+    let (first, second) = (&calls[0], &calls[1].body);
+    assert_eq!(first.path, "/v1/responses");
+    assert_eq!(first.body["store"], json!(false));
+    let instructions = first.body["instructions"].as_str().unwrap();
+    assert!(instructions.contains("Hermes"), "{instructions}");
+    let input = second["input"].as_array().unwrap();
+    let [.., thought, call, result] = &input[..] else {
+        panic!("{input:?}")
+    };
+    assert_eq!(thought["encrypted_content"], "sealed-rs_1_0");
+    let kinds = (&call["type"], &result["type"]);
+    assert_eq!(
+        kinds,
+        (&json!("function_call"), &json!("function_call_output"))
+    );
+    let ids = (&call["call_id"], &result["call_id"]);
+    assert_eq!(ids, (&json!("call_abc"), &json!("call_abc")));
+
+    // What was thought and called is in the store, and goes out again when the conversation goes on.
+    let session = bench.session()["id"].as_str().unwrap().to_owned();
+    let resumed = bench.run(&["chat", "-q", "more", "-Q", "--resume", &session]);
+    assert!(resumed.ok().contains("again"));
+    let third = &bench.requests()[2];
+    let replayed = &third["input"].as_array().unwrap()[..input.len()];
+    assert_eq!(replayed, input);
+    assert_eq!(third["prompt_cache_key"], session.as_str());
+}
+
 #[test]
 fn a_conversation_line_by_line() {
     let title = json!({"when": {"tools": false}, "text": "\"Greetings\"", "repeat": true});

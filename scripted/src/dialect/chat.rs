@@ -2,17 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Event, with};
+use super::{Dialect, Event, Framing, Streams, with};
 use crate::answer::{Answer, Call, End, Finish, Usage};
 use crate::prompt::{Prompt, Said, Who};
 
 pub(super) const DIALECT: Dialect = Dialect {
     path: "/chat/completions",
     request_id: "x-request-id",
+    streams: Streams::IfAsked,
+    framing: Framing::ServerSentEvents,
     read,
     encode,
     encode_whole,
     error,
+    error_kind: None,
 };
 
 fn read(body: &Value) -> Prompt {

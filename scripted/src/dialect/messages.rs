@@ -2,20 +2,23 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Event, with};
+use super::{Dialect, Event, Framing, Streams, with};
 use crate::answer::{Answer, Call, End, Finish, Usage};
 use crate::prompt::{Prompt, Said, Who};
 
 pub(super) const DIALECT: Dialect = Dialect {
     path: "/messages",
     request_id: "request-id",
+    streams: Streams::IfAsked,
+    framing: Framing::ServerSentEvents,
     read,
     encode,
     encode_whole,
     error,
+    error_kind: None,
 };
 
-fn read(body: &Value) -> Prompt {
+pub(super) fn read(body: &Value) -> Prompt {
     let mut said = vec![Said::new(Who::Other, &body["system"])];
     for message in body["messages"].as_array().into_iter().flatten() {
         match (message["role"].as_str(), &message["content"]) {
@@ -36,6 +39,11 @@ fn read_block(block: &Value) -> Said {
 }
 
 fn encode(answer: &Answer, _request: &Value) -> Vec<Event> {
+    events(answer).iter().map(Event::typed).collect()
+}
+
+/// A stream's events; the last one tells of an error, if the script wants one.
+pub(super) fn events(answer: &Answer) -> Vec<Value> {
     let mut start = message(answer, vec![], None);
     // As the vendor counts when nothing has been written yet.
     start["usage"]["output_tokens"] = json!(1);
@@ -59,10 +67,10 @@ fn encode(answer: &Answer, _request: &Value) -> Vec<Event> {
             json!({"type": "message_stop"}),
         ]),
     }
-    events.iter().map(Event::typed).collect()
+    events
 }
 
-fn encode_whole(answer: &Answer) -> Value {
+pub(super) fn encode_whole(answer: &Answer) -> Value {
     let content = blocks(answer).into_iter().map(|block| block.whole);
     let reason = match &answer.end {
         End::Finish(finish) => Some(stop_reason(finish)),

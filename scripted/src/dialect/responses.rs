@@ -2,17 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Event, chat, with};
+use super::{Dialect, Event, Framing, Streams, chat, with};
 use crate::answer::{Answer, Call, End, Finish, Usage};
 use crate::prompt::{Prompt, Said, Who};
 
 pub(super) const DIALECT: Dialect = Dialect {
     path: "/responses",
     request_id: "x-request-id",
+    streams: Streams::IfAsked,
+    framing: Framing::ServerSentEvents,
     read,
     encode,
     encode_whole,
     error: chat::error,
+    error_kind: None,
 };
 
 fn read(body: &Value) -> Prompt {

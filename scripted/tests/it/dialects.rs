@@ -1,5 +1,6 @@
 //! What each dialect puts on the wire, without the parts that are the same in every event.
 
+use aws_smithy_eventstream::frame::read_message_from;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -135,6 +136,114 @@ fn messages_whole() {
     {"type":"text","text":"Hi, you"}
     {"type":"tool_use","id":"toolu_1_1","name":"f","input":{"a":1}}
     "#);
+}
+
+#[test]
+fn gemini_chunks() {
+    let seen = reply("/v1beta/models/m:streamGenerateContent?alt=sse", true);
+    let events = seen.events();
+    let candidates = events.iter().map(|event| event["candidates"][0].clone());
+    assert_snapshot!(lines(candidates), @r#"
+    {"content":{"parts":[{"text":"Hm.","thought":true}],"role":"model"},"index":0}
+    {"content":{"parts":[{"text":"Hi, "}],"role":"model"},"index":0}
+    {"content":{"parts":[{"text":"you"}],"role":"model"},"index":0}
+    {"content":{"parts":[{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"c2lnbmF0dXJlLTE="}],"role":"model"},"index":0}
+    {"content":{"parts":[{"text":""}],"role":"model"},"index":0,"finishReason":"STOP"}
+    "#);
+    assert_snapshot!(events.last().unwrap()["usageMetadata"], @r#"{"promptTokenCount":15,"cachedContentTokenCount":3,"candidatesTokenCount":4,"thoughtsTokenCount":1,"totalTokenCount":20,"promptTokensDetails":[{"modality":"TEXT","tokenCount":15}]}"#);
+}
+
+#[test]
+fn gemini_whole() {
+    let whole = reply("/v1beta/models/m:generateContent", false).json();
+    assert_eq!(whole["modelVersion"], "m");
+    assert_snapshot!(whole["candidates"][0], @r#"{"content":{"parts":[{"text":"Hm.","thought":true},{"text":"Hi, you"},{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"c2lnbmF0dXJlLTE="}],"role":"model"},"index":0,"finishReason":"STOP"}"#);
+}
+
+/// Kind, name and payload of each binary message.
+fn messages(seen: &Seen) -> String {
+    let messages = seen.chunks.iter().map(|chunk| {
+        let message = read_message_from(&chunk[..]).unwrap();
+        let header = |name: &str| {
+            let mut headers = message.headers().iter();
+            let header = headers.find(|header| header.name().as_str() == name);
+            header.map(|header| header.value().as_string().unwrap().as_str().to_owned())
+        };
+        let name = header(":event-type").or_else(|| header(":exception-type"));
+        let payload = String::from_utf8_lossy(message.payload());
+        format!(
+            "{} {} {payload}",
+            header(":message-type").unwrap(),
+            name.unwrap()
+        )
+    });
+    messages.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn converse_messages() {
+    let seen = reply("/model/a%3Ab/converse-stream", true);
+    assert!(seen.head.contains("application/vnd.amazon.eventstream"));
+    assert_snapshot!(messages(&seen), @r#"
+    event messageStart {"role":"assistant"}
+    event contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"Hm."}}}
+    event contentBlockDelta {"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"signature-1"}}}
+    event contentBlockStop {"contentBlockIndex":0}
+    event contentBlockDelta {"contentBlockIndex":1,"delta":{"text":"Hi, "}}
+    event contentBlockDelta {"contentBlockIndex":1,"delta":{"text":"you"}}
+    event contentBlockStop {"contentBlockIndex":1}
+    event contentBlockStart {"contentBlockIndex":2,"start":{"toolUse":{"name":"f","toolUseId":"tooluse_1_1"}}}
+    event contentBlockDelta {"contentBlockIndex":2,"delta":{"toolUse":{"input":"{\"a\":1}"}}}
+    event contentBlockStop {"contentBlockIndex":2}
+    event messageStop {"stopReason":"tool_use"}
+    event metadata {"usage":{"inputTokens":10,"outputTokens":5,"totalTokens":20,"cacheReadInputTokens":3,"cacheWriteInputTokens":2},"metrics":{"latencyMs":1}}
+    "#);
+}
+
+#[test]
+fn converse_whole() {
+    let whole = reply("/model/a%3Ab/converse", false).json();
+    assert_snapshot!(whole, @r#"{"output":{"message":{"role":"assistant","content":[{"reasoningContent":{"reasoningText":{"text":"Hm.","signature":"signature-1"}}},{"text":"Hi, you"},{"toolUse":{"name":"f","toolUseId":"tooluse_1_1","input":{"a":1}}}]}},"stopReason":"tool_use","usage":{"inputTokens":10,"outputTokens":5,"totalTokens":20,"cacheReadInputTokens":3,"cacheWriteInputTokens":2},"metrics":{"latencyMs":1}}"#);
+}
+
+#[test]
+fn claude_in_envelopes() {
+    let server = start(json!([{"text": "Hi", "stream_error": "broken"}]));
+    let seen = post(
+        &server,
+        "/model/a%3Ab/invoke-with-response-stream",
+        &ask("hi"),
+    );
+    let messages = messages(&seen);
+    let lines: Vec<_> = messages.lines().collect();
+    let last = "exception modelStreamErrorException {\"message\":\"broken\"";
+    assert!(lines.last().unwrap().starts_with(last), "{messages}");
+    // {"type":"content_block_delta",…
+    assert!(
+        lines[3].starts_with("event chunk {\"bytes\":\"eyJ0eXBlIjoiY29udGVudF9ibG9ja19kZWx0YSI")
+    );
+}
+
+#[test]
+fn errors_have_their_vendors_shape() {
+    let check = |path: &str, kind: Option<&str>, body: Value| {
+        let server = start(json!([{"status": 429}]));
+        let seen = post(&server, path, &ask("hi"));
+        assert_eq!((seen.status, seen.json()), (429, body), "{path}");
+        let has = |kind: &str| seen.head.contains(&format!("x-amzn-errortype: {kind}"));
+        assert!(kind.is_none_or(has), "{}", seen.head);
+    };
+    let message = "Too Many Requests";
+    check(
+        "/model/m/converse",
+        Some("throttlingexception"),
+        json!({"message": message}),
+    );
+    check(
+        "/v1beta/models/m:generateContent",
+        None,
+        json!({"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED"}}),
+    );
 }
 
 #[test]

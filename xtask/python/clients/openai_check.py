@@ -281,6 +281,18 @@ def response_tool_calls():
 
 
 @check
+def response_streamed_with_tools_offered():
+    weather = {"type": "function", "name": "weather", "strict": False, "parameters": {"type": "object", "properties": {}}}
+    asked = {"model": "scripted-1", "input": "one tool", "tools": [weather], "store": False}
+    with client().responses.stream(**asked, include=["reasoning.encrypted_content"]) as stream:
+        kinds = [event.type.removeprefix("response.") for event in stream]
+        [call] = stream.get_final_response().output
+    equal((call.name, json.loads(call.arguments)), ("weather", {"city": "Zürich", "days": 2}))
+    assert call.id.startswith("fc_") and call.call_id.startswith("call_"), call
+    equal(kinds[-3:], ["function_call_arguments.done", "output_item.done", "completed"])
+
+
+@check
 def response_tool_result_goes_back():
     response = respond("one tool")
     [call] = response.output

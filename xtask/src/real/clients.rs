@@ -9,7 +9,12 @@ use super::Checks;
 use crate::scripted::Server;
 use crate::{cache, command, workspace};
 
-const CHECKS: &[&str] = &["openai_check.py", "anthropic_check.py"];
+const CHECKS: &[&str] = &[
+    "openai_check.py",
+    "anthropic_check.py",
+    "google_check.py",
+    "bedrock_check.py",
+];
 
 /// The vendor's MCP client of each era.
 pub(super) const MCP_CHECKS: &[(&str, &str)] = &[

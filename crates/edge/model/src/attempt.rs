@@ -1,6 +1,6 @@
 //! One attempt: a request sent, a response read as it comes, silence noticed.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use hermes_net::{Ended, sse, within};
@@ -8,10 +8,12 @@ use hermes_types::{ModelEvent, ModelReply};
 use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 
+use crate::aws;
 use crate::call::Call;
 use crate::classify::SessionSize;
 use crate::dialect::{self, Decoder, Ending, Fault, Wire};
 use crate::dump::Why;
+use crate::frames::Frames;
 use crate::reply::Draft;
 use crate::timing::{Limits, Load};
 use crate::tokens;
@@ -43,7 +45,7 @@ impl From<Trouble> for Broken {
 
 impl Call<'_> {
     pub(crate) async fn attempt(&mut self) -> Result<ModelReply, Broken> {
-        let wire = dialect::encode(&self.route, self.request);
+        let wire = dialect::encode(&self.route, self.request, &self.scope.session);
         if let Some(dumps) = self.inner.dumps.as_ref().filter(|dumps| dumps.wants_all()) {
             let session = &self.scope.session;
             dumps
@@ -95,8 +97,14 @@ impl Call<'_> {
         if let Some((name, value)) = dialect::auth_header(&self.route) {
             post = post.header(name, value);
         }
+        let request = post.build();
+        let mut request =
+            request.map_err(|error| Failed::transport(&error, Where::NoAnswer, self.size))?;
+        if let Some(pair) = self.route.key.as_pair() {
+            aws::sign(&mut request, pair, SystemTime::now()).map_err(Failed::unsigned)?;
+        }
         let limit = patience.for_an_answer();
-        let response = within(self.scope, limit, post.send())
+        let response = within(self.scope, limit, client.execute(request))
             .await
             .map_err(|ended| Trouble::ended(ended, limit, Where::NoAnswer))?
             .map_err(|error| Failed::transport(&error, Where::NoAnswer, self.size))?;
@@ -160,18 +168,18 @@ impl Call<'_> {
         response: &mut Response,
         reading: &mut Reading,
     ) -> Result<(), Trouble> {
-        let mut stream = sse::Decoder::new(MAX_EVENT);
+        let mut stream = Frames::new(self.route.mode, MAX_EVENT);
         let mut size = 0;
         while !reading.decoder.is_done() {
             let Some(bytes) = self.next(response, reading).await? else {
-                let rest = stream.finish().map_err(Failed::too_large)?;
+                let rest = stream.finish().map_err(Failed::garbled)?;
                 return reading.take(rest, self.size);
             };
             size += bytes.len();
             if size > MAX_BODY {
-                return Err(Failed::too_large(sse::TooLarge { limit: MAX_BODY }).into());
+                return Err(Failed::garbled(sse::TooLarge { limit: MAX_BODY }).into());
             }
-            let events = stream.push(&bytes).map_err(Failed::too_large)?;
+            let events = stream.push(&bytes).map_err(Failed::garbled)?;
             reading.take(events, self.size)?;
         }
         // The reply is complete; whether its connection ends well is of no interest.

@@ -10,7 +10,7 @@ use hermes_types::{
 };
 
 use crate::attempt::Broken;
-use crate::classify::{SessionSize, is_streaming_refused};
+use crate::classify::{Field, SessionSize, is_streaming_refused, refused_field};
 use crate::client::{Inner, Item, cancelled};
 use crate::cost;
 use crate::dialect;
@@ -59,8 +59,8 @@ impl<'a> Call<'a> {
         if let (Err(error), Some(dumps)) = (&answer, &self.inner.dumps)
             && !matches!(error.kind, Kind::Cancelled | Kind::NotConfigured)
         {
-            let wire = dialect::encode(&self.route, self.request);
             let session = &self.scope.session;
+            let wire = dialect::encode(&self.route, self.request, session);
             let why = Why::Failed(error);
             dumps.write(session, &self.route, wire, why).await;
         }
@@ -124,6 +124,11 @@ impl<'a> Call<'a> {
             Kind::Grammar => now.plain_schemas = true,
             Kind::BetaForbidden => now.no_betas = true,
             _ if is_streaming_refused(&failed.verdict.text) => now.no_streaming = true,
+            Kind::Format => match refused_field(&failed.verdict.text) {
+                Some(Field::Reasoning) => now.no_reasoning = true,
+                Some(Field::Temperature) => now.no_temperature = true,
+                None => {}
+            },
             _ => {}
         }
         let conceded = *now != before;

@@ -46,6 +46,8 @@ pub(crate) struct Learned {
     no_streaming: AtomicBool,
     no_betas: AtomicBool,
     plain_schemas: AtomicBool,
+    no_reasoning: AtomicBool,
+    no_temperature: AtomicBool,
 }
 
 impl RouteClient {
@@ -122,6 +124,8 @@ impl Learned {
             plain_schemas: holds(&self.plain_schemas),
             // A matter of one conversation's blocks, not of the server.
             no_thinking_blocks: false,
+            no_reasoning: holds(&self.no_reasoning),
+            no_temperature: holds(&self.no_temperature),
         }
     }
 
@@ -130,5 +134,7 @@ impl Learned {
         note(&self.no_streaming, concessions.no_streaming);
         note(&self.no_betas, concessions.no_betas);
         note(&self.plain_schemas, concessions.plain_schemas);
+        note(&self.no_reasoning, concessions.no_reasoning);
+        note(&self.no_temperature, concessions.no_temperature);
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::limits;
 use crate::providers::Provider;
+use crate::route::Mode;
 
 /// With less there is no room for a system prompt, tools and a conversation.
 pub const SMALLEST_WINDOW: u64 = 64_000;
@@ -39,6 +40,15 @@ impl ContextLength {
             self.source,
             Source::Settings | Source::Learned | Source::Server
         )
+    }
+
+    /// A place that offers less, or more, than a model's name suggests.
+    pub(crate) fn place(&mut self, mode: Mode, model: &str) {
+        let is_bedrock = matches!(mode, Mode::BedrockConverse | Mode::BedrockAnthropic);
+        if is_bedrock && !self.is_certain() {
+            self.tokens = limits::bedrock_context(model);
+            self.source = Source::Family;
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod attempt;
 mod auth;
+mod aws;
 mod call;
 mod catalogue;
 mod classify;
@@ -15,7 +16,9 @@ mod cost;
 mod data;
 pub mod dialect;
 mod dump;
+mod extras;
 mod family;
+mod frames;
 mod host;
 mod http;
 mod limits;
@@ -32,6 +35,7 @@ mod trouble;
 mod usage;
 mod wish;
 
+pub use aws::KeyPair;
 pub use client::RouteClient;
 pub use dump::Dumps;
 pub use http::Http;

@@ -4,7 +4,9 @@ use hermes_home::Env;
 use hermes_home::config::Settings;
 use serde_json::{Map, Value};
 
+use crate::aws;
 use crate::catalogue::{KeyVariable, Row, catalogue};
+use crate::route::Mode;
 
 /// A provider one can ask for.
 #[derive(Clone, Debug)]
@@ -121,6 +123,7 @@ impl Provider {
             env.filled(&key.name)
                 .is_some_and(|value| is_usable(value) && value.starts_with(&key.prefix))
         });
+        let has_key = has_key || row.mode == Some(Mode::BedrockConverse) && aws::has_key(env);
         let has_url = !row.base_url.is_empty() || env.filled(&row.base_url_variable()).is_some();
         ProviderInfo {
             id: row.id.clone(),

@@ -73,6 +73,8 @@ impl Draft {
         let mut message = self.message();
         message.tool_calls = ending.calls;
         message.reasoning_details = ending.reasoning_details;
+        message.codex_reasoning_items = ending.reasoning_items;
+        message.codex_message_items = ending.message_items;
         let finish = ending.finish.unwrap_or(Finish::Stop);
         message.finish_reason = Some(finish_word(finish).to_owned());
         ModelReply {

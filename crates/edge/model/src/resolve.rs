@@ -10,8 +10,10 @@ use reqwest::Url;
 use serde_json::{Value, json};
 
 use crate::auth;
+use crate::aws;
 use crate::catalogue::{KeyVariable, Place, catalogue};
 use crate::context;
+use crate::extras;
 use crate::host;
 use crate::providers::{Provider, find, is_usable};
 use crate::route::{CacheTtl, Concessions, Key, Mode, Quirks, Route};
@@ -38,9 +40,10 @@ pub(crate) fn resolve(sources: Sources<'_>, overrides: &Overrides) -> Result<Rou
 pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelError> {
     let provider = provider(sources, &wish)?;
     let (url, minted) = address(sources, &wish, &provider)?;
-    let (key, key_name) = key(sources, &wish, &provider, &url, minted)?;
     let mode = mode(&wish, &provider, &url)?;
+    let (key, key_name) = key(sources, &wish, &provider, &url, mode, minted)?;
     let model = model(&wish, &provider, &url)?;
+    let mode = mode.for_model(&model);
     let place = Place {
         provider: &provider.row.id,
         url: &url,
@@ -58,7 +61,8 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
     }
     quirks.body.extend(wish.extra_body);
     let base_url = url.as_str().trim_end_matches('/');
-    let context = context::offline(sources.home, &model, base_url, configured);
+    let mut context = context::offline(sources.home, &model, base_url, configured);
+    context.place(mode, &model);
     Ok(Route {
         provider: provider.row.id,
         max_output: wish.max_output,
@@ -104,7 +108,9 @@ fn automatic(sources: Sources<'_>, wish: &Wish) -> Result<String, ModelError> {
             let value = sources.env.filled(&variable.name);
             value.is_some_and(|value| is_usable(value) && value.starts_with(&variable.prefix))
         });
+        let has_pair = row.mode == Some(Mode::BedrockConverse) && aws::has_key(sources.env);
         has_key
+            || has_pair
             || row
                 .login
                 .as_ref()
@@ -150,6 +156,7 @@ fn address(
             row.id
         )));
     }
+    let text = aws::in_region(&text, sources.settings, sources.env);
     Ok((parse_url(&text)?, minted.map(|minted| minted.key)))
 }
 
@@ -159,6 +166,7 @@ fn key(
     wish: &Wish,
     provider: &Provider,
     url: &Url,
+    mode: Mode,
     minted: Option<Key>,
 ) -> Result<(Key, String), ModelError> {
     let row = &provider.row;
@@ -174,6 +182,9 @@ fn key(
     }
     if let Some(key) = minted {
         return Ok((key, "auth.json".to_owned()));
+    }
+    if matches!(mode, Mode::BedrockConverse | Mode::BedrockAnthropic) {
+        return aws::key(sources.settings, sources.env, url);
     }
     let belongs = |domain: &String| host::is_under(url, domain);
     for variable in row
@@ -231,7 +242,8 @@ fn mode(wish: &Wish, provider: &Provider, url: &Url) -> Result<Mode, ModelError>
     if let Some(text) = text {
         return serde_json::from_value(json!(text)).map_err(|_| {
             not_configured(format!(
-                "api_mode '{text}' is not supported. Use chat_completions or anthropic_messages"
+                "api_mode '{text}' is not supported. Use chat_completions, codex_responses, \
+                 anthropic_messages, gemini or bedrock_converse"
             ))
         });
     }
@@ -270,6 +282,7 @@ pub(crate) fn no_model() -> ModelError {
 /// What the owner's settings add to the quirks of a place.
 fn adjust(quirks: &mut Quirks, sources: Sources<'_>, place: Place<'_>) {
     let settings = sources.settings;
+    extras::adjust(quirks, settings, place.mode);
     if settings.text("prompt_caching.cache_ttl") == "1h" {
         quirks.cache_ttl = CacheTtl::OneHour;
     }

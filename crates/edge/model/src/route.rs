@@ -9,6 +9,7 @@ use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::aws::KeyPair;
 use crate::context::ContextLength;
 
 #[derive(Clone, Debug)]
@@ -29,9 +30,13 @@ pub struct Route {
     pub concessions: Concessions,
 }
 
-/// An API key. Empty: the server wants none.
+/// An API key, or what Amazon's requests are signed with. Empty: the server wants none.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Key(String);
+pub struct Key {
+    /// What nobody may see.
+    secret: String,
+    pair: Option<KeyPair>,
+}
 
 /// The language a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -39,6 +44,14 @@ pub struct Key(String);
 pub enum Mode {
     ChatCompletions,
     AnthropicMessages,
+    /// OpenAI's Responses.
+    CodexResponses,
+    /// Gemini's own.
+    Gemini,
+    /// Amazon's for all models.
+    BedrockConverse,
+    /// Anthropic's, wrapped by Amazon: for Claude on Bedrock.
+    BedrockAnthropic,
 }
 
 /// How one provider, host or model differs from the plain dialect. All of it is data from the catalogue.
@@ -47,6 +60,10 @@ pub enum Mode {
 pub struct Quirks {
     pub auth: Auth,
     pub headers: BTreeMap<String, String>,
+    /// Headers that carry the session's id: servers keep one conversation together by them.
+    pub session_headers: Vec<String>,
+    /// The header that names the account a login token belongs to.
+    pub account_header: Option<String>,
     /// Fields every request body gets.
     pub body: Map<String, Value>,
     pub output_field: OutputField,
@@ -56,6 +73,8 @@ pub struct Quirks {
     pub output_ceiling: bool,
     pub system_role: SystemRole,
     pub effort: EffortField,
+    /// Responses: this model refuses to be told how hard to think.
+    pub no_effort: bool,
     /// Every assistant message must carry the thinking it came with.
     pub echo_reasoning: bool,
     pub cache: CacheLayout,
@@ -85,6 +104,8 @@ pub enum OutputField {
     #[default]
     MaxTokens,
     MaxCompletionTokens,
+    /// Not at all: an unknown field would be refused.
+    Nowhere,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -154,6 +175,7 @@ pub enum SchemaFlavour {
     Common,
     Anthropic,
     Moonshot,
+    Gemini,
 }
 
 /// What a server turned out not to take; found by being refused once.
@@ -164,12 +186,25 @@ pub struct Concessions {
     /// Tool schemas without `pattern` and `format`.
     pub plain_schemas: bool,
     pub no_thinking_blocks: bool,
+    /// The model doesn't think, and refuses to be asked about it.
+    pub no_reasoning: bool,
+    pub no_temperature: bool,
 }
 
 impl Route {
     /// Whether the model runs here or next door: slow is normal there, and silence is not a fault.
     pub fn is_local(&self) -> bool {
         crate::host::is_local(&self.base_url)
+    }
+}
+
+impl Mode {
+    /// What this server speaks about this model: Amazon has Anthropic's own words for Claude.
+    pub(crate) fn for_model(self, model: &str) -> Self {
+        match self {
+            Self::BedrockConverse if model.contains("anthropic.claude") => Self::BedrockAnthropic,
+            mode => mode,
+        }
     }
 }
 
@@ -183,25 +218,40 @@ impl Quirks {
 
 impl Key {
     pub fn new(key: impl Into<String>) -> Self {
-        Self(key.into())
+        Self {
+            secret: key.into(),
+            pair: None,
+        }
+    }
+
+    /// One that signs requests and never travels itself.
+    pub fn pair(pair: KeyPair) -> Self {
+        Self {
+            secret: pair.secret.clone(),
+            pair: Some(pair),
+        }
     }
 
     pub fn expose(&self) -> &str {
-        &self.0
+        &self.secret
+    }
+
+    pub(crate) fn as_pair(&self) -> Option<&KeyPair> {
+        self.pair.as_ref()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.secret.is_empty()
     }
 
     /// Enough to recognise it: the first 8 and last 4 characters.
     pub fn masked(&self) -> String {
-        let length = self.0.chars().count();
+        let length = self.secret.chars().count();
         if length < 18 {
             return "***".to_owned();
         }
-        let first: String = self.0.chars().take(8).collect();
-        let last: String = self.0.chars().skip(length - 4).collect();
+        let first: String = self.secret.chars().take(8).collect();
+        let last: String = self.secret.chars().skip(length - 4).collect();
         format!("{first}...{last}")
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use hermes_types::ToolDef;
 use serde_json::{Map, Value, json};
 
-use crate::route::{Route, SchemaFlavour};
+use crate::route::{Mode, Route, SchemaFlavour};
 
 /// The tools as the route's server takes them: clean schemas, every name once.
 pub(crate) fn for_route(route: &Route, tools: &[ToolDef]) -> Vec<ToolDef> {
@@ -13,7 +13,11 @@ pub(crate) fn for_route(route: &Route, tools: &[ToolDef]) -> Vec<ToolDef> {
     let tools = tools.iter().filter(|tool| names.insert(tool.name.as_str()));
     tools
         .map(|tool| {
-            let mut parameters = sanitise(&tool.parameters, route.quirks.schema);
+            let flavour = match route.mode {
+                Mode::Gemini => SchemaFlavour::Gemini,
+                _ => route.quirks.schema,
+            };
+            let mut parameters = sanitise(&tool.parameters, flavour);
             if route.concessions.plain_schemas {
                 walk(&mut parameters, &|schema| {
                     schema.shift_remove("pattern");
@@ -49,6 +53,7 @@ pub fn sanitise(parameters: &Value, flavour: SchemaFlavour) -> Value {
             schema.shift_remove("nullable");
         }),
         SchemaFlavour::Moonshot => walk(&mut schema, &moonshot),
+        SchemaFlavour::Gemini => walk(&mut schema, &gemini),
     }
     schema
 }
@@ -174,6 +179,42 @@ fn moonshot(schema: &mut Map<String, Value>) {
     }
 }
 
+/// Gemini refuses every word it doesn't know, and enums of anything but texts.
+fn gemini(schema: &mut Map<String, Value>) {
+    const KNOWN: [&str; 22] = [
+        "type",
+        "format",
+        "title",
+        "description",
+        "nullable",
+        "enum",
+        "maxItems",
+        "minItems",
+        "properties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "minLength",
+        "maxLength",
+        "pattern",
+        "example",
+        "anyOf",
+        "propertyOrdering",
+        "default",
+        "items",
+        "minimum",
+        "maximum",
+    ];
+    schema.retain(|key, _| KNOWN.contains(&key.as_str()));
+    let is_texts = |list: &Vec<Value>| list.iter().all(Value::is_string);
+    if schema
+        .get("enum")
+        .is_some_and(|list| !list.as_array().is_some_and(is_texts))
+    {
+        schema.shift_remove("enum");
+    }
+}
+
 /// Applies `change` to every schema node.
 fn walk(node: &mut Value, change: &impl Fn(&mut Map<String, Value>)) {
     if let Value::Object(schema) = node {
@@ -289,6 +330,19 @@ mod tests {
             json!({"type": "x", "anyOf": [{"type": "string"}, {"type": "integer"}, {"type": "null"}]}),
             SchemaFlavour::Moonshot,
             json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        );
+        check_property(
+            json!({"type": ["integer", "null"], "enum": [1, 2], "const": 1, "$comment": "x",
+                "exclusiveMinimum": 0, "maximum": 9}),
+            SchemaFlavour::Gemini,
+            json!({"type": "integer", "maximum": 9, "nullable": true}),
+        );
+        check_property(
+            json!({"type": "array", "items": {"type": "object", "additionalProperties": false,
+                "properties": {"const": {"type": "string", "enum": ["a"]}}}}),
+            SchemaFlavour::Gemini,
+            json!({"type": "array", "items": {"type": "object",
+                "properties": {"const": {"type": "string", "enum": ["a"]}}}}),
         );
     }
 }

@@ -4,8 +4,9 @@
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
+use crate::dialect;
 use crate::family;
-use crate::route::{Auth, Mode, Route};
+use crate::route::{Mode, Route};
 
 /// The longest lists of models are a few megabytes.
 const MAX_BODY: usize = 16 << 20;
@@ -14,6 +15,10 @@ const OLLAMA_PORT: u16 = 11434;
 
 /// The server's list of models.
 pub(crate) async fn listing(client: &Client, route: &Route) -> Option<Value> {
+    if matches!(route.mode, Mode::BedrockConverse | Mode::BedrockAnthropic) {
+        // The list is elsewhere, and says nothing about windows.
+        return None;
+    }
     let mut url = route.base_url.clone();
     let path = url.path().trim_end_matches('/').to_owned();
     let list = match route.mode {
@@ -55,7 +60,7 @@ pub(crate) fn window_in(listing: &Value, model: &str) -> Option<u64> {
     let models = models(listing)?;
     let named = models
         .iter()
-        .find(|entry| entry["id"] == model || entry["name"] == model);
+        .find(|entry| entry["id"] == model || name(entry) == Some(model));
     let entry = match models.as_slice() {
         [only] => named.or(Some(only)),
         _ => named,
@@ -69,11 +74,13 @@ fn models(listing: &Value) -> Option<&Vec<Value>> {
 }
 
 fn name(entry: &Value) -> Option<&str> {
-    entry["id"].as_str().or_else(|| entry["name"].as_str())
+    let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?;
+    // Gemini's are paths.
+    Some(name.strip_prefix("models/").unwrap_or(name))
 }
 
 fn window_of(entry: &Value) -> Option<u64> {
-    const NAMES: [&str; 12] = [
+    const NAMES: [&str; 13] = [
         "context_length",
         "context_window",
         "context_size",
@@ -86,6 +93,7 @@ fn window_of(entry: &Value) -> Option<u64> {
         "n_ctx_train",
         "n_ctx",
         "ctx_size",
+        "inputTokenLimit",
     ];
     NAMES
         .iter()
@@ -111,9 +119,9 @@ fn in_show(shown: &Value) -> Option<u64> {
 }
 
 fn authorized(request: RequestBuilder, route: &Route) -> RequestBuilder {
-    match route.quirks.auth {
-        Auth::Bearer => request.bearer_auth(route.key.expose()),
-        Auth::ApiKeyHeader => request.header("x-api-key", route.key.expose()),
+    match dialect::auth_header(route) {
+        Some((name, value)) => request.header(name, value),
+        None => request,
     }
 }
 

@@ -1,9 +1,9 @@
 //! An attempt that failed: what it means, and how to say so.
 
+use std::fmt::Display;
 use std::time::{Duration, SystemTime};
 
 use hermes_home::redact::Redactor;
-use hermes_net::sse::TooLarge;
 use hermes_net::{Ended, backoff};
 use hermes_types::{ModelError, ModelErrorKind as Kind};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
@@ -59,7 +59,8 @@ impl Failed {
             verdict,
             status: Some(status),
             retry_after: header(RETRY_AFTER.as_str())
-                .and_then(|value| backoff::retry_after(value, SystemTime::now())),
+                .and_then(|value| backoff::retry_after(value, SystemTime::now()))
+                .or_else(|| classify::retry_delay(text)),
             wire: Where::Refused,
         }
     }
@@ -115,7 +116,8 @@ impl Failed {
         Self::malformed(verdict.text)
     }
 
-    pub fn too_large(error: TooLarge) -> Self {
+    /// Bytes that are no stream of events.
+    pub fn garbled(error: impl Display) -> Self {
         Self::malformed(error.to_string())
     }
 
@@ -125,6 +127,11 @@ impl Failed {
         failed.verdict.kind = error.kind;
         failed.verdict.retry = false;
         failed
+    }
+
+    /// The keys can't sign anything.
+    pub fn unsigned(problem: String) -> Self {
+        Self::unusable(&ModelError::new(Kind::NotConfigured, problem))
     }
 
     fn malformed(text: String) -> Self {
@@ -179,7 +186,11 @@ impl Failed {
             route.model,
             route.base_url,
         );
-        if let Some(hint) = hint(self.verdict.kind, route) {
+        let hint = match classify::is_free_tier(&self.verdict.text) {
+            true => Some(FREE_TIER.to_owned()),
+            false => hint(self.verdict.kind, route),
+        };
+        if let Some(hint) = hint {
             message = format!("{message}. {hint}");
         }
         ModelError {
@@ -207,6 +218,9 @@ impl From<Failed> for Trouble {
         Self::Failed(failed)
     }
 }
+
+const FREE_TIER: &str = "The key is on Google's free tier, which is too small for an agent. Turn on billing for its \
+                         project at https://aistudio.google.com/apikey, or choose another provider with `hermes model`";
 
 /// What the owner can do about it.
 fn hint(kind: Kind, route: &Route) -> Option<String> {

@@ -5,7 +5,7 @@ use hermes_types::{Content, Finish, Message, ModelReply, Role, ToolCall};
 use crate::batch::Call;
 use crate::calls;
 use crate::json::{Parsed, arguments};
-use crate::request::PREFILL;
+use crate::request::{self, PREFILL};
 use crate::think::{has_reasoning, visible};
 use crate::toolbox::Toolbox;
 
@@ -37,6 +37,7 @@ pub struct Climb {
     bad_json: u32,
     cut_calls: u32,
     continuations: u32,
+    unfinished: u32,
     nudged: bool,
     prefills: u32,
     empties: u32,
@@ -50,6 +51,7 @@ const MAX_UNKNOWN: u32 = 3;
 const MAX_BAD_JSON: u32 = 3;
 const MAX_CUT_RESULTS: u32 = 2;
 const MAX_CONTINUATIONS: u32 = 3;
+const MAX_UNFINISHED: u32 = 3;
 const MAX_PREFILLS: u32 = 2;
 const MAX_EMPTIES: u32 = 3;
 const MAX_OUTPUT: u64 = 32_768;
@@ -70,6 +72,10 @@ impl Climb {
             return self.calls(reply, toolbox);
         }
         let text = visible(&reply.message);
+        // Only servers that keep steps apart can be sent one more of the same speaker.
+        if reply.finish == Finish::Incomplete && request::has_items(&reply.message) {
+            return self.unfinished(reply.message, &text, history);
+        }
         if text.trim().is_empty() {
             return self.empty(reply, history);
         }
@@ -229,6 +235,26 @@ impl Climb {
             return self.answer(message, "");
         }
         Next::Append(vec![message, Message::user(CONTINUE)])
+    }
+
+    /// The model has more to say without being asked: what it said so far stays, and it goes on.
+    fn unfinished(&mut self, message: Message, text: &str, history: &[Message]) -> Next {
+        self.unfinished += 1;
+        if self.unfinished <= MAX_UNFINISHED {
+            return match history.last() == Some(&message) {
+                true => Next::Again { max_output: None },
+                false => Next::Append(vec![message]),
+            };
+        }
+        match text.trim() {
+            "" => Next::Stop {
+                text: String::new(),
+                error: "the model kept thinking without giving an answer; try again or choose another model"
+                    .to_owned(),
+                reason: "incomplete_response_exhausted",
+            },
+            _ => self.answer(message, text),
+        }
     }
 
     /// How much room a continuation gets.

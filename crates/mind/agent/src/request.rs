@@ -145,6 +145,12 @@ fn only_reasoning(message: &Message) -> bool {
         && !says
         && message.tool_calls.is_empty()
         && !is_prefill(message)
+        && !has_items(message)
+}
+
+/// Whether a message holds a step of thinking that its server wants to see again.
+pub(crate) fn has_items(message: &Message) -> bool {
+    message.codex_reasoning_items.is_some() || message.codex_message_items.is_some()
 }
 
 /// Thinking that is sent back on purpose, to be continued.

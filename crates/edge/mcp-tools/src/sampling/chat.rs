@@ -30,6 +30,7 @@ pub(super) fn request(params: &Value) -> Result<ModelRequest, String> {
             .get("maxTokens")
             .and_then(Value::as_u64)
             .filter(|most| *most > 0),
+        temperature: params.get("temperature").and_then(Value::as_f64),
         ..ModelRequest::default()
     })
 }
@@ -237,12 +238,13 @@ mod tests {
     fn the_rest_of_a_request() {
         let message = json!({"role": "user", "content": {"type": "text", "text": "hi"}});
         let asked = json!({"messages": [message], "systemPrompt": "be kind", "maxTokens": 9,
+            "temperature": 0.5,
             "tools": [{"name": "f", "inputSchema": {"required": ["x"]}}, {"description": "nameless"}],
             "modelPreferences": {"hints": [{"name": " "}, {"name": "sonnet"}]}});
         let made = request(&asked).unwrap();
         assert_eq!(
-            (made.system.as_str(), made.max_output),
-            ("be kind", Some(9))
+            (made.system.as_str(), made.max_output, made.temperature),
+            ("be kind", Some(9), Some(0.5))
         );
         assert_eq!(made.tools.len(), 1);
         assert_eq!(

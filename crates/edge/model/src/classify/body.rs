@@ -1,6 +1,7 @@
 //! What an error body says, whatever shape it has.
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use regex::Regex;
 use serde_json::Value;
@@ -23,6 +24,10 @@ impl Body {
     pub fn read(text: &str) -> Self {
         match serde_json::from_str::<Value>(text) {
             Ok(value @ Value::Object(_)) => Self::from_json(&value),
+            // Google's streams, where they are no events, are lists.
+            Ok(Value::Array(list)) if list.first().is_some_and(Value::is_object) => {
+                Self::from_json(&list[0])
+            }
             _ => Self::from_text(text),
         }
     }
@@ -35,6 +40,8 @@ impl Body {
         let own = [
             &error["message"],
             &body["message"],
+            // Amazon's services don't agree about the case.
+            &body["Message"],
             &body["error"],
             &body["detail"],
         ]
@@ -53,8 +60,9 @@ impl Body {
             .find_map(Value::as_str)
             .map(str::to_lowercase);
         let status = codes.into_iter().find_map(Value::as_u64);
+        let quota = quota(error);
         Self {
-            searchable: message.to_lowercase(),
+            searchable: format!("{message} {quota}").trim_end().to_lowercase(),
             message: shorten(&message),
             code,
             status: status
@@ -74,6 +82,26 @@ impl Body {
             ..Self::default()
         }
     }
+}
+
+/// The quotas Google names beside its message.
+fn quota(error: &Value) -> String {
+    let details = error["details"].as_array().into_iter().flatten();
+    let violations = details.filter_map(|detail| detail["violations"].as_array());
+    let ids = violations
+        .flatten()
+        .filter_map(|one| one["quotaId"].as_str());
+    ids.collect::<Vec<_>>().join(" ")
+}
+
+/// Google's `retryDelay: "37s"`.
+pub(super) fn retry_delay(text: &str) -> Option<Duration> {
+    let body: Value = serde_json::from_str(text).ok()?;
+    let body = body.get(0).unwrap_or(&body);
+    let mut details = body["error"]["details"].as_array()?.iter();
+    let delay = details.find_map(|detail| detail["retryDelay"].as_str())?;
+    let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// What the provider behind an aggregator said: JSON inside a text inside JSON.

@@ -9,6 +9,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use hermes_types::ModelErrorKind as Kind;
 use serde_json::Value;
 
@@ -77,10 +79,42 @@ pub fn is_drop(error: &Value) -> bool {
     body.status.is_none() && any(&body.searchable, words::DROP)
 }
 
+/// Whether a quota is Google's for those who don't pay.
+pub fn is_free_tier(text: &str) -> bool {
+    let text = text.to_lowercase();
+    any(&text, &["free_tier", "free tier", "freetier"])
+}
+
+/// How long to wait, where a server says so in its error and not in a header.
+pub fn retry_delay(text: &str) -> Option<Duration> {
+    body::retry_delay(text)
+}
+
 /// Whether a server says it cannot stream.
 pub fn is_streaming_refused(text: &str) -> bool {
     let text = text.to_lowercase();
     text.contains("stream") && text.contains("not supported")
+}
+
+/// A field of requests that some models refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    Reasoning,
+    Temperature,
+}
+
+/// The field a server says this model doesn't take.
+pub fn refused_field(text: &str) -> Option<Field> {
+    let text = text.to_lowercase();
+    let is_refused = any(&text, words::FIELD_REFUSED);
+    let has = |word: &str| text.contains(word);
+    match () {
+        () if is_refused && has("temperature") => Some(Field::Temperature),
+        () if is_refused && (has("reasoning") || has("encrypted content")) => {
+            Some(Field::Reasoning)
+        }
+        () => None,
+    }
 }
 
 fn is_retryable(kind: Kind) -> bool {
@@ -119,6 +153,13 @@ impl Case<'_> {
         let has = |word: &str| self.text.contains(word);
         match status {
             400 if has("signature") && has("thinking") => Some(Kind::ThinkingSignature),
+            400 if self.code == "invalid_encrypted_content" => Some(Kind::ThinkingSignature),
+            400 if has("encrypted content") && has("could not be") => Some(Kind::ThinkingSignature),
+            400 if has("api key not valid") => Some(Kind::Auth),
+            // A day's worth is used up: waiting a minute won't help.
+            429 if is_free_tier(self.text) && any(self.text, words::FREE_TIER_OVER) => {
+                Some(Kind::Billing)
+            }
             429 if has("extra usage") && has("long context") => Some(Kind::LongContextTier),
             400 if has("long context beta") && has("not yet available") => {
                 Some(Kind::BetaForbidden)

@@ -39,6 +39,26 @@ const CASES: &[(u16, &str, Kind)] = &[
         Kind::ThinkingSignature,
     ),
     (
+        400,
+        "The encrypted content for item rs_1 could not be verified.",
+        Kind::ThinkingSignature,
+    ),
+    (
+        400,
+        "API key not valid. Please pass a valid API key.",
+        Kind::Auth,
+    ),
+    (
+        429,
+        "Quota exceeded for metric: generate_content_free_tier_requests, limit: 0",
+        Kind::Billing,
+    ),
+    (
+        429,
+        "Quota exceeded for metric: generate_content_free_tier_requests, limit: 15",
+        Kind::RateLimit,
+    ),
+    (
         429,
         "Extra usage is required for long context requests",
         Kind::LongContextTier,
@@ -298,4 +318,43 @@ fn errors_in_a_stream_can_be_drops() {
         "Streaming is not supported for this model"
     ));
     assert!(!is_streaming_refused("streaming failed"));
+}
+
+#[test]
+fn fields_a_model_refuses() {
+    let check = |text: &str, expected| assert_eq!(refused_field(text), expected, "{text}");
+    check(
+        "Unsupported parameter: 'temperature' is not supported with this model.",
+        Some(Field::Temperature),
+    );
+    check(
+        "`temperature` is deprecated for this model.",
+        Some(Field::Temperature),
+    );
+    check(
+        "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+        Some(Field::Reasoning),
+    );
+    check(
+        "Encrypted content is not supported with this model.",
+        Some(Field::Reasoning),
+    );
+    check("Invalid value for temperature", None);
+    check("Unsupported parameter: 'max_tokens'", None);
+}
+
+#[test]
+fn waits_are_found_in_bodies() {
+    let check = |text: &str, expected: Option<u64>| {
+        assert_eq!(
+            retry_delay(text),
+            expected.map(Duration::from_millis),
+            "{text}"
+        );
+    };
+    let body = json!({"error": {"details": [{"@type": "x"}, {"retryDelay": "37.5s"}]}});
+    check(&body.to_string(), Some(37_500));
+    check(&json!([body]).to_string(), Some(37_500));
+    check("{\"error\": {\"message\": \"no\"}}", None);
+    check("no JSON", None);
 }

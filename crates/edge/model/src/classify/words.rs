@@ -6,6 +6,17 @@ pub(super) fn any(text: &str, list: &[&str]) -> bool {
 
 pub(super) const GRAMMAR: &[&str] = &["error parsing grammar", "json-schema-to-grammar"];
 
+pub(super) const FIELD_REFUSED: &[&str] = &[
+    "unsupported parameter",
+    "unsupported value",
+    "not supported",
+    "does not support",
+    "deprecated",
+];
+
+/// Of quotas without payment: those that don't come back within minutes.
+pub(super) const FREE_TIER_OVER: &[&str] = &["limit: 0", "perday", "per day", "per_day"];
+
 pub(super) const IMAGE_REJECTED: &[&str] = &[
     "only 'text' content type",
     "only text content type",

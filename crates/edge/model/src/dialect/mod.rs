@@ -4,13 +4,19 @@
 //! travel, fail and are sent again is the client's business.
 
 mod anthropic;
+mod bedrock;
 mod cache;
 mod calls;
 mod chat;
 mod content;
+mod gemini;
+mod responses;
+mod sampling;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hermes_net::sse::Event;
-use hermes_types::{Finish, ModelRequest, ToolCall, Usage};
+use hermes_types::{Finish, Message, ModelRequest, Role, SessionId, ToolCall, Usage};
 use reqwest::Url;
 use serde_json::Value;
 
@@ -44,6 +50,9 @@ pub struct Ending {
     pub usage: Usage,
     /// Opaque blocks to send back, as they came.
     pub reasoning_details: Option<Value>,
+    /// The same in Responses, where thinking and messages are items of a list.
+    pub reasoning_items: Option<Value>,
+    pub message_items: Option<Value>,
 }
 
 /// Why an event or a body could not be taken as part of a reply.
@@ -55,12 +64,39 @@ pub enum Fault {
     Reported(Value),
 }
 
-/// Writes the request for a route.
-pub fn encode(route: &Route, request: &ModelRequest) -> Wire {
-    match route.mode {
+/// Writes the request for a route. What belongs to one session has its id on it, where a server wants to know.
+pub fn encode(route: &Route, request: &ModelRequest, session: &SessionId) -> Wire {
+    let mut wire = match route.mode {
         Mode::ChatCompletions => chat::encode(route, request),
         Mode::AnthropicMessages => anthropic::encode(route, request),
-    }
+        Mode::CodexResponses => responses::encode(route, request, session),
+        Mode::Gemini => gemini::encode(route, request),
+        Mode::BedrockConverse => bedrock::converse::encode(route, request),
+        Mode::BedrockAnthropic => bedrock::claude::encode(route, request),
+    };
+    wire.headers.extend(headers(route, session));
+    wire
+}
+
+/// What the route's quirks put beside a dialect's own headers.
+fn headers(route: &Route, session: &SessionId) -> Vec<(String, String)> {
+    let quirks = &route.quirks;
+    let fixed = quirks.headers.iter();
+    let fixed = fixed.map(|(name, value)| (name.clone(), value.clone()));
+    let of_session = quirks.session_headers.iter();
+    let of_session = of_session.map(|name| (name.clone(), session.as_str().to_owned()));
+    let of_key = quirks.account_header.iter();
+    let of_key = of_key.filter_map(|name| Some((name.clone(), account(route.key.expose())?)));
+    fixed.chain(of_session).chain(of_key).collect()
+}
+
+/// The account that OpenAI's login tokens name in their claims.
+fn account(token: &str) -> Option<String> {
+    let claims = token.split('.').nth(1)?;
+    let claims = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
+    let claims: Value = serde_json::from_slice(&claims).ok()?;
+    let account = &claims["https://api.openai.com/auth"]["chatgpt_account_id"];
+    account.as_str().map(str::to_owned)
 }
 
 /// Reads a streamed reply event by event.
@@ -71,6 +107,10 @@ pub struct Decoder(Kind);
 enum Kind {
     Chat(chat::Decoder),
     Anthropic(anthropic::Decoder),
+    Responses(responses::Decoder),
+    Gemini(gemini::Decoder),
+    Converse(bedrock::converse::Decoder),
+    Claude(bedrock::claude::Decoder),
 }
 
 impl Decoder {
@@ -78,6 +118,10 @@ impl Decoder {
         Self(match mode {
             Mode::ChatCompletions => Kind::Chat(chat::Decoder::default()),
             Mode::AnthropicMessages => Kind::Anthropic(anthropic::Decoder::default()),
+            Mode::CodexResponses => Kind::Responses(responses::Decoder::default()),
+            Mode::Gemini => Kind::Gemini(gemini::Decoder::default()),
+            Mode::BedrockConverse => Kind::Converse(bedrock::converse::Decoder::default()),
+            Mode::BedrockAnthropic => Kind::Claude(bedrock::claude::Decoder::default()),
         })
     }
 
@@ -85,6 +129,10 @@ impl Decoder {
         match &mut self.0 {
             Kind::Chat(decoder) => decoder.push(event),
             Kind::Anthropic(decoder) => decoder.push(event),
+            Kind::Responses(decoder) => decoder.push(event),
+            Kind::Gemini(decoder) => decoder.push(event),
+            Kind::Converse(decoder) => decoder.push(event),
+            Kind::Claude(decoder) => decoder.push(event),
         }
     }
 
@@ -93,6 +141,11 @@ impl Decoder {
         match &self.0 {
             Kind::Chat(decoder) => decoder.is_done,
             Kind::Anthropic(decoder) => decoder.is_done,
+            Kind::Responses(decoder) => decoder.is_done,
+            // Says so only by closing the connection.
+            Kind::Gemini(_) => false,
+            Kind::Converse(decoder) => decoder.is_done,
+            Kind::Claude(decoder) => decoder.is_done(),
         }
     }
 
@@ -100,6 +153,10 @@ impl Decoder {
         match self.0 {
             Kind::Chat(decoder) => decoder.finish(),
             Kind::Anthropic(decoder) => decoder.finish(),
+            Kind::Responses(decoder) => decoder.finish(),
+            Kind::Gemini(decoder) => decoder.finish(),
+            Kind::Converse(decoder) => decoder.finish(),
+            Kind::Claude(decoder) => decoder.finish(),
         }
     }
 }
@@ -108,15 +165,19 @@ impl Decoder {
 pub fn decode_whole(mode: Mode, body: &str) -> Result<(Vec<Delta>, Ending), Fault> {
     match mode {
         Mode::ChatCompletions => chat::decode_whole(body),
-        Mode::AnthropicMessages => anthropic::decode_whole(body),
+        Mode::AnthropicMessages | Mode::BedrockAnthropic => anthropic::decode_whole(body),
+        Mode::CodexResponses => responses::decode_whole(body),
+        Mode::Gemini => gemini::decode_whole(body),
+        Mode::BedrockConverse => bedrock::converse::decode_whole(body),
     }
 }
 
-/// The header with the key; none if the server wants none.
+/// The header with the key; none if the server wants none, or a signature instead.
 pub fn auth_header(route: &Route) -> Option<(&'static str, String)> {
     let key = route.key.expose();
     match route.quirks.auth {
-        _ if key.is_empty() => None,
+        _ if key.is_empty() || route.key.as_pair().is_some() => None,
+        _ if route.mode == Mode::Gemini => Some(("x-goog-api-key", key.to_owned())),
         Auth::ApiKeyHeader if !is_login_token(key) => Some(("x-api-key", key.to_owned())),
         Auth::Bearer | Auth::ApiKeyHeader => Some(("authorization", format!("Bearer {key}"))),
     }
@@ -134,6 +195,54 @@ fn join(base: &Url, path: &str) -> Url {
     let joined = format!("{}/{path}", url.path().trim_end_matches('/'));
     url.set_path(&joined);
     url
+}
+
+/// A path with a model's name in it; some names have colons and slashes.
+fn model_path(before: &str, model: &str, after: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let name: String = model
+        .bytes()
+        .map(|byte| match plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        })
+        .collect();
+    format!("{before}{name}{after}")
+}
+
+/// Whether a message holds nothing that other dialects than Responses could send: a step of thinking in items.
+fn is_only_items(message: &Message) -> bool {
+    let says = |message: &Message| {
+        let content = message.content.as_ref();
+        content.is_some_and(|content| !content.plain().trim().is_empty())
+    };
+    message.role == Role::Assistant
+        && (message.codex_reasoning_items.is_some() || message.codex_message_items.is_some())
+        && message.tool_calls.is_empty()
+        && !says(message)
+}
+
+/// The arguments of a call as an object. Only old history can hold others, and these vendors take nothing else.
+fn arguments(call: &ToolCall) -> Value {
+    let mut arguments = serde_json::from_str(&call.function.arguments)
+        .ok()
+        .filter(Value::is_object)
+        .unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+    arguments.sort_all_objects();
+    arguments
+}
+
+/// The type and the data of a picture that is written out in its address.
+fn inline(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
+}
+
+/// What stands there, taken out; `null` if nothing does, whatever the server sent instead.
+fn take(value: &mut Value, pointer: &str) -> Value {
+    value
+        .pointer_mut(pointer)
+        .map(Value::take)
+        .unwrap_or_default()
 }
 
 /// A server's text as data of this dialect.

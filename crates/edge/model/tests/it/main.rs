@@ -8,10 +8,13 @@
 
 mod answers;
 mod anthropic;
+mod bedrock;
 mod faults;
 mod fixtures;
+mod gemini;
 mod models;
 mod resolve;
+mod responses;
 mod support;
 mod timing;
 mod trust;

@@ -46,6 +46,16 @@ impl Talk {
         Self::new(script, |server| anthropic_route(&server.url()), quick())
     }
 
+    /// A server that speaks another dialect, and a model there.
+    pub fn in_mode(mode: Mode, model: &str, script: Value) -> Self {
+        let there = |server: &ScriptedModel| Route {
+            mode,
+            model: model.to_owned(),
+            ..route(&server.url())
+        };
+        Self::new(script, there, quick())
+    }
+
     pub fn new(script: Value, route: impl FnOnce(&ScriptedModel) -> Route, timing: Timing) -> Self {
         let server = ScriptedModel::start(Script::from_value(script).unwrap()).unwrap();
         let client = client(route(&server), timing);

@@ -165,3 +165,38 @@ async fn giving_up_takes_the_dangling_calls_back() {
         .collect();
     assert_eq!(roles, [Role::User]);
 }
+
+#[tokio::test]
+async fn an_unfinished_reply_stays_and_is_continued() {
+    let step = |sealed: &str, text: &str| {
+        let mut step = Message::assistant(text);
+        let item = serde_json::json!([{"type": "reasoning", "encrypted_content": sealed}]);
+        step.codex_reasoning_items = Some(item);
+        Canned::reply(step, Finish::Incomplete)
+    };
+    let mut bench = Bench::new([
+        step("one", ""),
+        step("two", "Looking."),
+        step("two", "Looking."),
+        Canned::text("Found."),
+    ]);
+    let end = bench.turn("go").await;
+    assert_eq!(end.text, "Found.");
+    // What came twice is sent once.
+    let sent: Vec<_> = bench.model.requests()[3]
+        .messages
+        .iter()
+        .map(|message| message.content.as_ref().unwrap().plain())
+        .collect();
+    assert_eq!(sent, ["go", "", "Looking."]);
+
+    let mut endless = Bench::new((0..9).map(|n| step(&n.to_string(), "")));
+    let end = endless.turn("go").await;
+    assert_eq!(endless.model.requests().len(), 4);
+    assert!(end.error.unwrap().contains("without giving an answer"));
+
+    // Words are better than an error.
+    let mut talker = Bench::new((0..9).map(|n| step(&n.to_string(), &format!("part {n}"))));
+    let end = talker.turn("go").await;
+    assert_eq!((end.text.as_str(), end.error), ("part 3", None));
+}

@@ -52,9 +52,10 @@ pub fn assert_valid(request: &ModelRequest) {
     );
 }
 
-/// Thinking that is sent back to be continued may stand alone.
+/// Thinking that is sent back to be continued may stand alone, and so may the steps of a server that keeps them
+/// as items.
 pub fn is_prefill(message: &Message) -> bool {
-    message.extra.contains_key("_thinking_prefill")
+    message.extra.contains_key("_thinking_prefill") || message.codex_reasoning_items.is_some()
 }
 
 fn says_something(message: &Message) -> bool {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::dialect::calls::{Calls, Piece};
-use crate::dialect::{Delta, Ending, Fault, parse};
+use crate::dialect::{Delta, Ending, Fault, parse, take};
 use crate::usage;
 
 /// Collects a streamed reply.
@@ -195,6 +195,7 @@ impl Decoder {
             calls,
             usage: self.usage,
             reasoning_details: (!thinking.is_empty()).then(|| thinking.into()),
+            ..Ending::default()
         })
     }
 }
@@ -202,9 +203,9 @@ impl Decoder {
 pub(crate) fn decode_whole(body: &str) -> Result<(Vec<Delta>, Ending), Fault> {
     let mut body: Value = parse(body)?;
     if body["type"] == "error" {
-        return Err(Fault::Reported(body["error"].take()));
+        return Err(Fault::Reported(take(&mut body, "/error")));
     }
-    let Value::Array(blocks) = body["content"].take() else {
+    let Value::Array(blocks) = take(&mut body, "/content") else {
         return Err(Fault::Malformed("the reply has no content".to_owned()));
     };
     let mut decoder = Decoder {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::thinking;
 use super::turns::{Turn, turns};
 use crate::dialect::cache::{MAX_MARKERS, marker};
-use crate::dialect::{Wire, join};
+use crate::dialect::{Wire, join, sampling};
 use crate::limits;
 use crate::route::{CacheLayout, Route};
 use crate::schema;
@@ -45,6 +45,12 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest) -> Wire {
     if !route.concessions.no_streaming {
         body.insert("stream".to_owned(), true.into());
     }
+    // Beside thinking, no other temperature than its own is taken.
+    if let Some(temperature) = sampling::temperature(route, request)
+        && thinking.fields.is_empty()
+    {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
     body.extend(thinking.fields);
     body.extend(route.quirks.body.clone());
     Wire {
@@ -70,8 +76,6 @@ fn headers(route: &Route) -> Vec<(String, String)> {
     if !quirks.betas.is_empty() && !route.concessions.no_betas {
         headers.push(("anthropic-beta".to_owned(), quirks.betas.join(",")));
     }
-    let more = quirks.headers.iter();
-    headers.extend(more.map(|(name, value)| (name.clone(), value.clone())));
     headers
 }
 

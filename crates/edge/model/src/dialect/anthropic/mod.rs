@@ -7,3 +7,4 @@ mod turns;
 
 pub(super) use decode::{Decoder, decode_whole};
 pub(super) use encode::encode;
+pub(super) use turns::{Turn, turns};

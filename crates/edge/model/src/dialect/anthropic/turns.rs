@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use hermes_types::{Content, KnownPart, Message, Part, Role, ToolCall};
 use serde_json::{Value, json};
 
+use crate::dialect::{arguments, inline};
 use crate::route::{Route, ThinkingBlocks};
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Turn {
+pub(crate) struct Turn {
     speaker: Speaker,
     blocks: Vec<Value>,
 }
@@ -19,7 +20,7 @@ enum Speaker {
     Assistant,
 }
 
-pub(super) fn turns(route: &Route, messages: &[Message]) -> Vec<Turn> {
+pub(crate) fn turns(route: &Route, messages: &[Message]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for next in messages.iter().filter_map(turn) {
         match turns.last_mut().filter(|last| last.speaker == next.speaker) {
@@ -130,10 +131,7 @@ fn block(part: &Part) -> Option<Value> {
 }
 
 fn image(url: &str) -> Value {
-    let inline = url
-        .strip_prefix("data:")
-        .and_then(|rest| rest.split_once(";base64,"));
-    let source = match inline {
+    let source = match inline(url) {
         Some((media_type, data)) => {
             json!({"type": "base64", "media_type": media_type, "data": data})
         }
@@ -143,13 +141,8 @@ fn image(url: &str) -> Value {
 }
 
 fn tool_use(call: &ToolCall) -> Value {
-    // Only old history can hold arguments that are no object; the vendor takes nothing else.
-    let mut input = serde_json::from_str(&call.function.arguments)
-        .ok()
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}));
-    input.sort_all_objects();
-    json!({"type": "tool_use", "id": tool_id(&call.id), "name": call.function.name, "input": input})
+    json!({"type": "tool_use", "id": tool_id(&call.id), "name": call.function.name,
+        "input": arguments(call)})
 }
 
 fn tool_result(message: &Message) -> Value {

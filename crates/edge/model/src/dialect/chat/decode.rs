@@ -151,6 +151,7 @@ impl Decoder {
             calls: self.calls.finish(),
             usage: self.usage,
             reasoning_details: (!self.details.is_empty()).then(|| self.details.into()),
+            ..Ending::default()
         })
     }
 }

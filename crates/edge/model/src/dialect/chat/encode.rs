@@ -3,7 +3,7 @@
 use hermes_types::{Content, Effort, Message, ModelRequest, Role, ToolDef};
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{Wire, cache, join};
+use crate::dialect::{Wire, cache, is_only_items, join, sampling};
 use crate::limits;
 use crate::route::{CacheLayout, EffortField, OutputField, Quirks, Route, SystemRole};
 use crate::schema;
@@ -20,21 +20,21 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest) -> Wire {
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), tools(route, &request.tools));
     }
-    if let Some(limit) = output_limit(route, request) {
-        body.insert(output_field(quirks.output_field).to_owned(), limit.into());
+    if let (Some(field), Some(limit)) = (output_field(quirks), output_limit(route, request)) {
+        body.insert(field.to_owned(), limit.into());
     }
     if !route.concessions.no_streaming {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
     body.extend(effort(quirks.effort, request.effort));
+    if let Some(temperature) = sampling::temperature(route, request) {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
     body.extend(quirks.body.clone());
-    let headers = quirks.headers.iter();
     Wire {
         url: join(&route.base_url, "chat/completions"),
-        headers: headers
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
+        headers: Vec::new(),
         body: body.into(),
     }
 }
@@ -49,6 +49,7 @@ fn messages(route: &Route, request: &ModelRequest) -> Vec<Value> {
     let rest = request
         .messages
         .iter()
+        .filter(|said| !is_only_items(said))
         .map(|said| match message(said, route) {
             mut system if said.role == Role::System => {
                 system["role"] = role.into();
@@ -185,10 +186,11 @@ fn output_limit(route: &Route, request: &ModelRequest) -> Option<u64> {
     asked.or(quirks.output_default).or(ceiling)
 }
 
-fn output_field(field: OutputField) -> &'static str {
-    match field {
-        OutputField::MaxTokens => "max_tokens",
-        OutputField::MaxCompletionTokens => "max_completion_tokens",
+fn output_field(quirks: &Quirks) -> Option<&'static str> {
+    match quirks.output_field {
+        OutputField::MaxTokens => Some("max_tokens"),
+        OutputField::MaxCompletionTokens => Some("max_completion_tokens"),
+        OutputField::Nowhere => None,
     }
 }
 
