@@ -208,8 +208,23 @@ pub enum Model {
         #[command(flatten)]
         json: Json,
     },
-    /// Providers, and which can be used now
+    /// Providers, and which can be used now; or the models of one, with windows and prices
+    #[command(alias = "ls")]
     List {
+        /// Show the models of this one
+        provider: Option<String>,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Models whose names have all these words in them, at all providers
+    Search {
+        #[arg(required = true)]
+        words: Vec<String>,
+        #[command(flatten)]
+        json: Json,
+    },
+    /// Fetch lists of models, windows and prices again
+    Refresh {
         #[command(flatten)]
         json: Json,
     },

@@ -49,6 +49,7 @@ impl Script {
                 .map(model)
                 .collect::<Result<_, _>>()?,
             ollama: fields.ollama,
+            get: fields.get,
             steps: steps
                 .map(|(index, step)| read_step(step, format!("step {}", index + 1)))
                 .collect::<Result<_, _>>()?,
@@ -70,6 +71,8 @@ struct ScriptFields {
     models: Vec<Value>,
     #[serde(default)]
     ollama: BTreeMap<String, Value>,
+    #[serde(default)]
+    get: BTreeMap<String, Value>,
 }
 
 /// Everything a step can have; the README says what each is for.

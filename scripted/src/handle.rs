@@ -47,6 +47,14 @@ pub(crate) async fn handle(State(shared): State<Arc<Shared>>, request: Request) 
         };
         return answer(&shared, dialect, &body, &prompt, number).await;
     }
+    if let Some(body) = shared
+        .script
+        .get
+        .get(path)
+        .filter(|_| head.method == Method::GET)
+    {
+        return Json(body).into_response();
+    }
     if head.method == Method::GET && path.ends_with("/models") {
         return Json(models(&shared.script.models, &head.headers)).into_response();
     }

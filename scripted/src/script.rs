@@ -16,6 +16,8 @@ pub struct Script {
     pub(crate) models: Vec<Value>,
     /// What `POST /api/show` says about a model, as Ollama would.
     pub(crate) ollama: BTreeMap<String, Value>,
+    /// What a GET of other paths gives.
+    pub(crate) get: BTreeMap<String, Value>,
     pub(crate) steps: Vec<Step>,
     /// The reply when no step is left.
     pub(crate) otherwise: Option<Step>,

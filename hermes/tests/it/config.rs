@@ -193,7 +193,7 @@ fn a_summary_of_the_settings() {
       home                         [HOME]/.hermes
     API keys
       OPENROUTER_API_KEY           sk-o...6789
-      62 others (not set)
+      68 others (not set)
     Model
       model.default                anthropic/claude
       model.provider               auto

@@ -20,6 +20,7 @@ mod limits;
 mod logs;
 mod mcp;
 mod mcp_serve;
+mod models;
 mod personality;
 mod processes;
 mod profile;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::host;
+use crate::providers::is_usable;
 use crate::route::{Mode, Quirks};
 
 #[derive(Debug, Default, Deserialize)]
@@ -16,7 +17,7 @@ pub(crate) struct Catalogue {
     pub providers: Vec<Row>,
     rules: Vec<Rule>,
     modes: Vec<ModeRule>,
-    vendors: BTreeMap<String, String>,
+    pub vendors: BTreeMap<String, String>,
     /// Short names; `*` before what a model's name has in it.
     pub families: BTreeMap<String, String>,
 }
@@ -36,15 +37,35 @@ pub(crate) struct Row {
     #[serde(default)]
     pub keys: Vec<KeyVariable>,
     #[serde(default)]
+    pub key_urls: Vec<KeyUrl>,
+    #[serde(default)]
+    pub endpoints: Vec<Endpoint>,
+    #[serde(default)]
     pub key_is_optional: bool,
     #[serde(default)]
+    pub credentials: Option<Credentials>,
+    #[serde(default)]
     pub login: Option<String>,
+    #[serde(default)]
+    pub unsupported: Vec<Unsupported>,
     #[serde(default)]
     pub mode: Option<Mode>,
     #[serde(default)]
     pub names: Names,
+    #[serde(default)]
+    pub strip: Vec<String>,
+    #[serde(default)]
+    pub lower_case: bool,
+    #[serde(default)]
+    pub vendor: Option<String>,
     #[serde(default = "yes")]
     pub auto: bool,
+    #[serde(default = "yes")]
+    pub listing: bool,
+    #[serde(default)]
+    pub windows_listed: bool,
+    #[serde(default)]
+    pub models_dev: Option<String>,
     #[serde(default)]
     pub quirks: Value,
 }
@@ -61,6 +82,41 @@ pub(crate) struct KeyVariable {
     pub prefix: String,
 }
 
+/// Keys that begin so belong to another address.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyUrl {
+    pub prefix: String,
+    pub base_url: String,
+}
+
+/// One of several addresses, and a model to try it with.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Endpoint {
+    pub base_url: String,
+    pub model: String,
+}
+
+/// What stands in for a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Credentials {
+    /// Those of Amazon's own tools.
+    Aws,
+}
+
+/// A key that exists but is not for us.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unsupported {
+    #[serde(default)]
+    pub variable: String,
+    #[serde(default)]
+    pub prefix: String,
+    pub why: String,
+}
+
 /// How a provider spells model names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -69,6 +125,7 @@ pub(crate) enum Names {
     Plain,
     Vendor,
     Anthropic,
+    Deepseek,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -85,8 +142,15 @@ struct Rule {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModeRule {
+    #[serde(default)]
+    provider: Vec<String>,
+    #[serde(default)]
+    not: Vec<String>,
+    label: Option<String>,
     host: Option<String>,
     path: Option<String>,
+    #[serde(default)]
+    prefix: Vec<String>,
     mode: Mode,
 }
 
@@ -96,7 +160,7 @@ fn yes() -> bool {
 
 pub(crate) fn catalogue() -> &'static Catalogue {
     static CATALOGUE: LazyLock<Catalogue> =
-        LazyLock::new(|| crate::data::read(include_str!("../data/catalogue.yaml")));
+        LazyLock::new(|| crate::data::read(include_str!("../data/catalogue.json")));
     &CATALOGUE
 }
 
@@ -133,16 +197,16 @@ impl Catalogue {
             .any(|known| known.host_str() == url.host_str() && !host::is_local(&known))
     }
 
-    pub fn mode_of(&self, url: &Url) -> Option<Mode> {
-        let path = url.path().trim_end_matches('/');
-        let rule = self.modes.iter().find(|rule| {
-            let on_host = rule
-                .host
-                .as_ref()
-                .is_none_or(|domain| host::is_under(url, domain));
-            on_host && rule.path.as_ref().is_none_or(|end| path.ends_with(end))
-        });
-        rule.map(|rule| rule.mode)
+    /// The dialect of a model there: what is said about the provider counts before what its address suggests.
+    pub fn mode_of(&self, row: &Row, url: &Url, model: &str) -> Option<Mode> {
+        let rule = |about: fn(&ModeRule) -> bool| {
+            let mut rules = self.modes.iter().filter(|rule| about(rule));
+            rules.find(|rule| rule.fits(&row.id, url, model))
+        };
+        rule(|rule| !rule.provider.is_empty())
+            .map(|rule| rule.mode)
+            .or(row.mode)
+            .or_else(|| rule(|rule| rule.provider.is_empty()).map(|rule| rule.mode))
     }
 
     /// The row's own quirks with every rule that fits laid over them.
@@ -159,45 +223,47 @@ impl Catalogue {
             Quirks::default()
         })
     }
+}
 
-    /// The model's name as the provider spells it.
-    pub fn spell(&self, row: &Row, model: &str) -> String {
-        match row.names {
-            Names::Plain => {
-                let own = model
-                    .strip_prefix(&row.id)
-                    .and_then(|rest| rest.strip_prefix('/'));
-                own.unwrap_or(model).to_owned()
-            }
-            Names::Anthropic => {
-                let bare = model.strip_prefix("anthropic/").unwrap_or(model);
-                bare.replace('.', "-")
-            }
-            Names::Vendor if model.contains('/') => model.to_owned(),
-            Names::Vendor => match self.vendor(model) {
-                Some(vendor) => format!("{vendor}/{model}"),
-                None => model.to_owned(),
-            },
-        }
-    }
-
-    fn vendor(&self, model: &str) -> Option<&str> {
-        let model = model.to_lowercase();
-        let families = self
-            .vendors
-            .iter()
-            .filter(|(family, _)| model.starts_with(family.as_str()));
-        let family = families.max_by_key(|(family, _)| family.len());
-        family.map(|(_, vendor)| vendor.as_str())
+impl KeyVariable {
+    /// Whether this value can be the key it is for.
+    pub fn takes(&self, value: &str) -> bool {
+        is_usable(value) && value.starts_with(&self.prefix)
     }
 }
 
 impl Row {
+    /// Why a value is not used although it is set.
+    pub fn why_not(&self, variable: &KeyVariable, value: &str) -> Option<&str> {
+        let is_meant = |entry: &&Unsupported| {
+            let is_begun_so = !entry.prefix.is_empty() && value.starts_with(&entry.prefix);
+            is_begun_so || entry.variable == variable.name
+        };
+        let mut entries = self.unsupported.iter().filter(is_meant);
+        entries.next().map(|entry| entry.why.as_str())
+    }
+
     /// The variable that overrides the address; empty if there is none.
     pub fn base_url_variable(&self) -> String {
         self.base_url_env
             .clone()
             .unwrap_or_else(|| format!("{}_BASE_URL", self.id.to_uppercase().replace('-', "_")))
+    }
+}
+
+impl ModeRule {
+    fn fits(&self, provider: &str, url: &Url, model: &str) -> bool {
+        let model = model.to_lowercase();
+        let kind = provider.split(':').next().unwrap_or(provider);
+        let is_one_of = |list: &[String]| list.iter().any(|id| id == kind);
+        let path = url.path().trim_end_matches('/');
+        let label = url.host_str().and_then(|host| host.split('.').next());
+        (self.provider.is_empty() || is_one_of(&self.provider))
+            && !is_one_of(&self.not)
+            && (self.label.is_none() || self.label.as_deref() == label)
+            && (self.host.as_ref()).is_none_or(|domain| host::is_under(url, domain))
+            && self.path.as_ref().is_none_or(|end| path.ends_with(end))
+            && (self.prefix.is_empty() || self.prefix.iter().any(|start| model.starts_with(start)))
     }
 }
 
@@ -240,163 +306,4 @@ fn fill_in(value: Value) -> Value {
 }
 
 #[cfg(test)]
-mod tests {
-    use pretty_assertions::assert_eq;
-
-    use super::*;
-    use crate::route::{CacheLayout, EffortField, OutputField, SystemRole};
-
-    fn quirks(provider: &str, url: &str, model: &str) -> Quirks {
-        let url: Url = url.parse().unwrap();
-        let mode = catalogue().mode_of(&url).unwrap_or(Mode::ChatCompletions);
-        let own = catalogue()
-            .by_id(provider)
-            .map(|row| row.quirks.clone())
-            .unwrap_or_default();
-        let place = Place {
-            provider,
-            url: &url,
-            model,
-            mode,
-        };
-        catalogue().quirks(&own, place)
-    }
-
-    #[test]
-    fn the_catalogue_reads_and_names_are_unique() {
-        let rows = &catalogue().providers;
-        assert!(rows.len() >= 6);
-        let names = rows
-            .iter()
-            .flat_map(|row| row.aliases.iter().chain([&row.id]));
-        let mut names: Vec<_> = names.collect();
-        names.sort();
-        let count = names.len();
-        names.dedup();
-        assert_eq!(names.len(), count);
-        for row in rows {
-            let url: Url = row
-                .base_url
-                .parse()
-                .unwrap_or_else(|_| "http://x".parse().unwrap());
-            let place = Place {
-                provider: &row.id,
-                url: &url,
-                model: "m",
-                mode: row.mode.unwrap_or(Mode::ChatCompletions),
-            };
-            let read: Result<Quirks, _> = serde_json::from_value(match row.quirks.is_null() {
-                true => serde_json::json!({}),
-                false => row.quirks.clone(),
-            });
-            assert!(read.is_ok(), "{}: {read:?}", row.id);
-            catalogue().quirks(&row.quirks, place);
-        }
-        for rule in &catalogue().rules {
-            let read: Result<Quirks, _> = serde_json::from_value(rule.quirks.clone());
-            assert!(read.is_ok(), "{rule:?}: {read:?}");
-        }
-    }
-
-    #[test]
-    fn caching_by_route() {
-        let check = |provider, url, model, expected| {
-            assert_eq!(
-                quirks(provider, url, model).cache,
-                expected,
-                "{provider} {model}"
-            );
-        };
-        check(
-            "anthropic",
-            "https://api.anthropic.com",
-            "claude-x",
-            CacheLayout::Native,
-        );
-        check(
-            "openrouter",
-            "https://openrouter.ai/api/v1",
-            "anthropic/claude-x",
-            CacheLayout::Envelope,
-        );
-        check(
-            "openrouter",
-            "https://openrouter.ai/api/v1",
-            "openai/gpt-5",
-            CacheLayout::Automatic,
-        );
-        check(
-            "nous",
-            "https://inference-api.nousresearch.com/v1",
-            "qwen/q",
-            CacheLayout::Envelope,
-        );
-        check(
-            "custom",
-            "http://h/anthropic",
-            "claude-x",
-            CacheLayout::Native,
-        );
-        check(
-            "custom",
-            "http://h/anthropic",
-            "other",
-            CacheLayout::Automatic,
-        );
-        check("custom", "http://h/v1", "claude-x", CacheLayout::Automatic);
-    }
-
-    #[test]
-    fn rules_add_up() {
-        let openai = quirks("openai", "https://api.openai.com/v1", "gpt-5.4");
-        assert_eq!(openai.output_field, OutputField::MaxCompletionTokens);
-        assert_eq!(openai.system_role, SystemRole::Developer);
-        let router = quirks(
-            "openrouter",
-            "https://openrouter.ai/api/v1",
-            "anthropic/claude-x",
-        );
-        assert_eq!(router.effort, EffortField::Reasoning);
-        assert_eq!(router.headers.len(), 4);
-        let kimi = quirks("custom", "https://api.moonshot.ai/v1", "kimi-k2");
-        assert!(kimi.echo_reasoning);
-        let nous = quirks(
-            "nous",
-            "https://inference-api.nousresearch.com/v1",
-            "Hermes-4",
-        );
-        assert!(
-            nous.body["tags"][1]
-                .as_str()
-                .unwrap()
-                .starts_with("client=hermes-client-v0.")
-        );
-    }
-
-    #[test]
-    fn model_names_are_spelled_as_the_provider_does() {
-        let check = |provider, model, expected| {
-            let row = catalogue().by_id(provider).unwrap();
-            assert_eq!(
-                catalogue().spell(row, model),
-                expected,
-                "{provider} {model}"
-            );
-        };
-        check(
-            "openrouter",
-            "claude-sonnet-4.6",
-            "anthropic/claude-sonnet-4.6",
-        );
-        check("openrouter", "my/own", "my/own");
-        check("openrouter", "unheard-of", "unheard-of");
-        check(
-            "anthropic",
-            "anthropic/claude-sonnet-4.6",
-            "claude-sonnet-4-6",
-        );
-        check("openai", "openai/gpt-5", "gpt-5");
-        check("custom", "qwen3.5:27b", "qwen3.5:27b");
-        check("custom", "org/model", "org/model");
-    }
-}
+mod tests;

@@ -1,51 +1,105 @@
-//! What a reply cost, from a table of list prices.
+//! What a reply cost: by the server's own prices, the registry's, or a table of list prices.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use hermes_types::{Cost, Payee, Usage};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::route::Route;
 
 /// Dollars per million tokens; a price nobody published is missing.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Price {
-    input: Option<f64>,
-    output: Option<f64>,
-    cache_read: Option<f64>,
-    cache_write: Option<f64>,
+pub struct Price {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub input: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_read: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write: Option<f64>,
+}
+
+/// A price, and whose word it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Priced {
+    pub price: Price,
+    pub source: PriceSource,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PriceSource {
+    /// The provider's list of models.
+    Provider,
+    /// The registry models.dev.
+    Registry,
+    /// The table that comes with Hermes.
+    BuiltIn,
+}
+
+impl PriceSource {
+    /// As it is stored with a session.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Provider => "provider_models_api",
+            Self::Registry => "models_dev",
+            Self::BuiltIn => "builtin",
+        }
+    }
+}
+
+impl Price {
+    /// Dollars for a million tokens in and out, for people; empty if nobody knows.
+    pub fn shown(&self) -> [String; 2] {
+        let dollars = |amount: Option<f64>| match amount {
+            Some(amount) if amount >= 100.0 => format!("${amount:.0}"),
+            Some(amount) if amount == 0.0 || amount >= 0.01 => format!("${amount:.2}"),
+            Some(amount) => format!("${amount}"),
+            None => String::new(),
+        };
+        [dollars(self.input), dollars(self.output)]
+    }
+
+    /// Whether anything is known at all.
+    pub(crate) fn is_known(&self) -> bool {
+        self.input.is_some() || self.output.is_some()
+    }
 }
 
 static PRICES: LazyLock<BTreeMap<String, Price>> =
-    LazyLock::new(|| crate::data::read(include_str!("../data/prices.yaml")));
+    LazyLock::new(|| crate::data::read(include_str!("../data/prices.json")));
 
 /// An estimate, if every kind of token that was used has a price.
 pub(crate) fn of(route: &Route, usage: &Usage) -> Cost {
-    let to = Payee {
-        provider: route.provider.clone(),
-        base_url: route.base_url.to_string(),
-        model: route.model.clone(),
+    let (usd, status, source) = match estimate(route, usage) {
+        _ if route.quirks.included => (Some(0.0), "included", "subscription"),
+        Some((usd, source)) => (Some(usd), "estimated", source.as_str()),
+        None => (None, "unknown", "none"),
     };
-    let unknown = Cost {
-        usd: None,
-        status: "unknown".to_owned(),
-        source: "none".to_owned(),
-        to: to.clone(),
-    };
-    if !route.quirks.list_prices {
-        return unknown;
-    }
-    match price(&route.model).and_then(|price| amount(price, usage)) {
-        Some(usd) => Cost {
-            usd: Some(usd),
-            status: "estimated".to_owned(),
-            source: "builtin".to_owned(),
-            to,
+    Cost {
+        usd,
+        status: status.to_owned(),
+        source: source.to_owned(),
+        to: Payee {
+            provider: route.provider.clone(),
+            base_url: route.base_url.to_string(),
+            model: route.model.clone(),
         },
-        None => unknown,
     }
+}
+
+fn estimate(route: &Route, usage: &Usage) -> Option<(f64, PriceSource)> {
+    let table = || built_in(&route.model).filter(|_| route.quirks.list_prices);
+    let known = route.quirks.price.or_else(table)?;
+    Some((amount(known.price, usage)?, known.source))
+}
+
+/// The list price of a model.
+pub(crate) fn built_in(model: &str) -> Option<Priced> {
+    let source = PriceSource::BuiltIn;
+    price(model).map(|price| Priced { price, source })
 }
 
 fn amount(price: Price, usage: &Usage) -> Option<f64> {
@@ -96,6 +150,22 @@ mod tests {
         check("gpt-4o-mini", None);
         check("openai/o3-mini", Some(1.1));
         check("mock-1", None);
+    }
+
+    #[test]
+    fn prices_for_people() {
+        let shown = |input, output| {
+            let (input, output) = (Some(input), output);
+            let price = Price {
+                input,
+                output,
+                ..Price::default()
+            };
+            price.shown()
+        };
+        assert_eq!(shown(3.0, Some(150.0)), ["$3.00", "$150"]);
+        assert_eq!(shown(0.0, None), ["$0.00", ""]);
+        assert_eq!(shown(0.0145, Some(0.003)), ["$0.01", "$0.003"]);
     }
 
     #[test]

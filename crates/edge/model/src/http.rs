@@ -11,6 +11,7 @@ use hermes_types::{ModelError, ModelErrorKind};
 use reqwest::{Client, Url};
 
 use crate::host;
+use crate::timing::Timing;
 
 /// Variables that name a file of trusted certificates. Only the first is ours: what the others say counts if it
 /// can be read.
@@ -36,6 +37,12 @@ impl Http {
             world: OnceLock::new(),
             loopback: OnceLock::new(),
         }
+    }
+
+    /// As all of Hermes does it.
+    pub(crate) fn usual(settings: &Settings, env: &Env) -> Self {
+        let user_agent = concat!("HermesAgent/", env!("CARGO_PKG_VERSION"));
+        Self::new(user_agent, Timing::default().connect).with_network(settings, env)
     }
 
     /// The network as its owner set it up: `network.force_ipv4`, and whose certificates count.

@@ -4,8 +4,10 @@
 //! back as events and one message. Providers are rows of `data/catalogue.yaml`; what is odd about a host or a
 //! model is a rule there, not code.
 
+mod adjust;
 mod attempt;
 mod auth;
+mod automatic;
 mod aws;
 mod call;
 mod catalogue;
@@ -16,20 +18,29 @@ mod cost;
 mod data;
 pub mod dialect;
 mod dump;
+mod endpoints;
 mod extras;
 mod family;
 mod frames;
 mod host;
 mod http;
+mod inquiry;
 mod limits;
+mod listing;
 mod models;
+mod names;
+mod offers;
+mod origin;
 mod providers;
+mod registry;
 mod reply;
 mod resolve;
 mod route;
 mod schema;
 mod scrub;
 mod server;
+mod shelf;
+mod similar;
 mod timing;
 mod trouble;
 mod usage;
@@ -37,9 +48,13 @@ mod wish;
 
 pub use aws::KeyPair;
 pub use client::RouteClient;
+pub use cost::{Price, PriceSource, Priced};
 pub use dump::Dumps;
 pub use http::Http;
+pub use listing::ListedModel;
 pub use models::RoutedModels;
+pub use offers::{Checked, Found, Offer, Offers, Refreshed};
+pub use origin::Origin;
 pub use providers::{ProviderInfo, list_providers};
 pub use route::{
     Auth, CacheLayout, CacheTtl, Concessions, EffortField, Key, Mode, OutputField, Quirks, Route,

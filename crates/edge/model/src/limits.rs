@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 /// For models nobody has heard of. Wrong guesses are put right by the server's own error messages.
 pub const DEFAULT_CONTEXT: u64 = 256_000;
-const BEDROCK_CONTEXT: u64 = 128_000;
+const DEFAULT_ON_BEDROCK: u64 = 128_000;
 const DEFAULT_OUTPUT: u64 = 128_000;
 
 #[derive(Default, Deserialize)]
@@ -18,16 +18,16 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> =
-    LazyLock::new(|| crate::data::read(include_str!("../data/limits.yaml")));
+    LazyLock::new(|| crate::data::read(include_str!("../data/limits.json")));
 
 /// The window of a model we know the family of.
 pub(crate) fn known_context(model: &str) -> Option<u64> {
     longest(&TABLE.context, model)
 }
 
-/// The window of a model on Bedrock.
-pub(crate) fn bedrock_context(model: &str) -> u64 {
-    longest(&TABLE.bedrock, model).unwrap_or(BEDROCK_CONTEXT)
+/// The window of a model on Amazon Bedrock, where they are smaller than at their makers'.
+pub(crate) fn on_bedrock(model: &str) -> u64 {
+    longest(&TABLE.bedrock, model).unwrap_or(DEFAULT_ON_BEDROCK)
 }
 
 /// How long a reply of the model can get.
@@ -64,9 +64,9 @@ mod tests {
         check("gpt-5.4-mini", Some(400_000), 128_000);
         check("Qwen3-Coder-30B", Some(262_144), 65_536);
         check("mock-1", None, 128_000);
-        let on_bedrock = |model, expected| assert_eq!(bedrock_context(model), expected);
-        on_bedrock("us.anthropic.claude-opus-4-6-v1", 200_000);
-        on_bedrock("amazon.nova-lite-v1:0", 300_000);
-        on_bedrock("mistral.large", 128_000);
+        let there = |model, expected| assert_eq!(on_bedrock(model), expected);
+        there("us.anthropic.claude-opus-4-6-v1", 200_000);
+        there("amazon.nova-lite-v1:0", 300_000);
+        there("mistral.large", 128_000);
     }
 }

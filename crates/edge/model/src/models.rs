@@ -6,19 +6,16 @@ use std::time::Duration;
 
 use hermes_home::config::Settings;
 use hermes_home::{Env, Home};
-use hermes_net::within;
 use hermes_types::{ModelClient, ModelError, Models, Purpose, Scope};
-use serde_json::Value;
 
-use crate::catalogue::catalogue;
 use crate::client::RouteClient;
-use crate::context::{ContextLength, Source};
+use crate::context::ContextLength;
 use crate::dump::Dumps;
 use crate::family;
 use crate::http::Http;
+use crate::inquiry::Inquiry;
 use crate::resolve::{self, Sources};
-use crate::route::{Mode, Route};
-use crate::server;
+use crate::route::Route;
 use crate::timing::Timing;
 use crate::wish::{Overrides, Wish};
 
@@ -53,8 +50,7 @@ impl RoutedModels {
             home: home.dir(),
         };
         let main = resolve::resolve(sources, overrides)?;
-        let user_agent = concat!("HermesAgent/", env!("CARGO_PKG_VERSION"));
-        let http = Http::new(user_agent, Timing::default().connect).with_network(&settings, &env);
+        let http = Http::usual(&settings, &env);
         Ok(Self {
             home: home.dir().to_owned(),
             http: Arc::new(http),
@@ -92,46 +88,19 @@ impl RoutedModels {
     }
 
     async fn ask(&self, scope: &Scope) -> Route {
-        let mut route = self.main.clone();
-        let Ok(client) = self.http.client(&route.base_url) else {
-            return route;
+        let inquiry = Inquiry {
+            sources: self.sources(),
+            overrides: &self.overrides,
+            http: &self.http,
+            scope,
         };
-        let probe = Timing::default().probe;
-        if !self.is_named() || is_window_open(&route) {
-            let listing = within(scope, probe, server::listing(&client, &route)).await;
-            if let Some(listing) = listing.ok().flatten() {
-                route = self.listed(route, &listing);
-            }
-        }
-        if may_be_ollama(&route) {
-            let window = within(scope, probe, server::ollama_window(&client, &route)).await;
-            if let Some(tokens) = window.ok().flatten() {
-                be_kept(&mut route, tokens);
-            }
-        }
-        route
+        inquiry.about(self.main.clone()).await
     }
 
-    /// The route with what a list of models adds.
-    fn listed(&self, route: Route, listing: &Value) -> Route {
-        let name = server::name_in(listing, &route.model);
-        let named = name.and_then(|name| self.renamed(name).ok());
-        let mut route = named.unwrap_or(route);
-        if is_window_open(&route)
-            && let Some(tokens) = server::window_in(listing, &route.model)
-        {
-            route.context = told(tokens);
-        }
-        route
-    }
-
-    /// The main route with the name its server gave the model.
-    fn renamed(&self, model: String) -> Result<Route, ModelError> {
-        let overrides = Overrides {
-            model: Some(model),
-            ..self.overrides.clone()
-        };
-        resolve::resolve(self.sources(), &overrides)
+    /// What the owner should be told about how the main model was chosen.
+    pub fn warnings(&self) -> Vec<String> {
+        let stale = resolve::stale_base_url(self.sources(), self.route());
+        stale.into_iter().collect()
     }
 
     fn sources(&self) -> Sources<'_> {
@@ -229,37 +198,5 @@ impl Models for RoutedModels {
             Purpose::Child => Ok(self.main_client()),
             Purpose::Named(name) => Ok(Arc::new(self.named(name)?)),
         }
-    }
-}
-
-/// Whether the server may know better how much it takes. What is known about well-known hosts' models is
-/// better than what they list.
-fn is_window_open(route: &Route) -> bool {
-    !route.context.is_certain() && !catalogue().knows_host(&route.base_url)
-}
-
-/// Whether to ask for what only Ollama tells: how much of a conversation it could keep. It keeps little unless
-/// every request says otherwise, and nothing in its replies shows that the rest is gone.
-fn may_be_ollama(route: &Route) -> bool {
-    let is_open = !route.context.is_certain() || server::is_ollama_port(&route.base_url);
-    route.mode == Mode::ChatCompletions
-        && route.is_local()
-        && !route.model.is_empty()
-        && is_open
-        && !route.quirks.body.contains_key("options")
-}
-
-/// Has an Ollama server keep as much as it can and its owner wants.
-fn be_kept(route: &mut Route, tokens: u64) {
-    if !route.context.is_certain() {
-        route.context = told(tokens);
-    }
-    route.quirks.keep(route.context.tokens.min(tokens));
-}
-
-fn told(tokens: u64) -> ContextLength {
-    ContextLength {
-        tokens,
-        source: Source::Server,
     }
 }

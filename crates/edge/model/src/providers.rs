@@ -2,11 +2,11 @@
 
 use hermes_home::Env;
 use hermes_home::config::Settings;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::aws;
+use crate::automatic;
 use crate::catalogue::{KeyVariable, Row, catalogue};
-use crate::route::Mode;
 
 /// A provider one can ask for.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(crate) struct Provider {
 }
 
 /// What `hermes model list` shows of a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProviderInfo {
     pub id: String,
     pub name: String,
@@ -26,6 +26,7 @@ pub struct ProviderInfo {
     /// Variables that may hold its key.
     pub keys: Vec<String>,
     /// It could be used right now.
+    #[serde(rename = "configured")]
     pub is_configured: bool,
 }
 
@@ -119,11 +120,7 @@ impl Provider {
 
     fn info(&self, env: &Env) -> ProviderInfo {
         let row = &self.row;
-        let has_key = row.keys.iter().any(|key| {
-            env.filled(&key.name)
-                .is_some_and(|value| is_usable(value) && value.starts_with(&key.prefix))
-        });
-        let has_key = has_key || row.mode == Some(Mode::BedrockConverse) && aws::has_key(env);
+        let has_key = automatic::has_key(row, env) || automatic::has_credentials(row, env);
         let has_url = !row.base_url.is_empty() || env.filled(&row.base_url_variable()).is_some();
         ProviderInfo {
             id: row.id.clone(),

@@ -5,19 +5,15 @@ use std::path::Path;
 use hermes_home::Env;
 use hermes_home::config::Settings;
 use hermes_types::{ModelError, ModelErrorKind};
-use jiff::Timestamp;
 use reqwest::Url;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::auth;
-use crate::aws;
-use crate::catalogue::{KeyVariable, Place, catalogue};
-use crate::context;
-use crate::extras;
-use crate::host;
+use crate::adjust::adjust;
+use crate::catalogue::{KeyVariable, Names, Place, Row, catalogue};
 use crate::providers::{Provider, find, is_usable};
-use crate::route::{CacheTtl, Concessions, Key, Mode, Quirks, Route};
+use crate::route::{Concessions, Key, Mode, Route};
 use crate::wish::{Overrides, Wish};
+use crate::{automatic, aws, context, endpoints, host, names, shelf};
 
 /// What servers that want no key are sent: some refuse an empty one.
 const NO_KEY: &str = "no-key-required";
@@ -36,14 +32,24 @@ pub(crate) fn resolve(sources: Sources<'_>, overrides: &Overrides) -> Result<Rou
     route(sources, Wish::main(sources, overrides))
 }
 
+/// How a provider is reached, whatever the model: for its list of models.
+pub(crate) fn reach(sources: Sources<'_>, provider: &str) -> Result<Route, ModelError> {
+    let anything = Overrides {
+        model: Some("-".to_owned()),
+        provider: Some(provider.to_owned()),
+    };
+    resolve(sources, &anything)
+}
+
 /// The route of a wish.
 pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelError> {
     let provider = provider(sources, &wish)?;
-    let (url, minted) = address(sources, &wish, &provider)?;
-    let mode = mode(&wish, &provider, &url)?;
-    let (key, key_name) = key(sources, &wish, &provider, &url, mode, minted)?;
-    let model = model(&wish, &provider, &url)?;
-    let mode = mode.for_model(&model);
+    let mut address = address(sources, &wish, &provider)?;
+    let minted = address.minted.take();
+    let (key, key_name) = key(sources, &wish, &provider, &address.url, minted)?;
+    let url = address.for_key(sources, &provider, &key)?;
+    let mut model = model(sources, &wish, &provider, &url)?;
+    let mode = mode(&wish, &provider, &url, &model)?.for_model(&model);
     let place = Place {
         provider: &provider.row.id,
         url: &url,
@@ -52,6 +58,9 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
     };
     let mut quirks = catalogue().quirks(&provider.row.quirks, place);
     adjust(&mut quirks, sources, place);
+    if mode == Mode::AnthropicMessages && !quirks.keep_dots && model.contains("claude") {
+        model = names::as_anthropic(&model);
+    }
     let mut configured = context::configured(sources.settings, &provider, &model, wish.is_main);
     if let Some(kept) = ollama_window(sources, &wish, &url) {
         // It forgets the rest, whatever the model could take.
@@ -60,9 +69,14 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
         quirks.keep(window);
     }
     quirks.body.extend(wish.extra_body);
-    let base_url = url.as_str().trim_end_matches('/');
-    let mut context = context::offline(sources.home, &model, base_url, configured);
-    context.place(mode, &model);
+    let known = context::Known {
+        home: sources.home,
+        provider: &provider.row.id,
+        model: &model,
+        base_url: url.as_str(),
+        mode,
+    };
+    let context = context::offline(known, configured);
     Ok(Route {
         provider: provider.row.id,
         max_output: wish.max_output,
@@ -79,10 +93,19 @@ pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelErro
 
 fn provider(sources: Sources<'_>, wish: &Wish) -> Result<Provider, ModelError> {
     let name = match wish.provider.as_str() {
-        "" | "auto" => automatic(sources, wish)?,
+        "" | "auto" => {
+            let text = Some(&wish.base_url).filter(|text| !text.is_empty());
+            let url = text.map(|text| parse_url(text)).transpose()?;
+            automatic::provider(sources, url.as_ref(), &wish.key)?
+        }
         name => name.to_owned(),
     };
-    find(sources.settings, &name).ok_or_else(|| {
+    named(sources, &name)
+}
+
+/// The provider somebody names.
+pub(crate) fn named(sources: Sources<'_>, name: &str) -> Result<Provider, ModelError> {
+    find(sources.settings, name).ok_or_else(|| {
         let known: Vec<_> = catalogue().providers.iter().map(|row| row.id.as_str()).collect();
         not_configured(format!(
             "There is no provider '{name}'. Known are {}, and those under `providers:` in config.yaml. \
@@ -92,72 +115,60 @@ fn provider(sources: Sources<'_>, wish: &Wish) -> Result<Provider, ModelError> {
     })
 }
 
-/// Whom to ask if the owner doesn't say.
-fn automatic(sources: Sources<'_>, wish: &Wish) -> Result<String, ModelError> {
-    if !wish.base_url.is_empty() {
-        let url = parse_url(&wish.base_url)?;
-        let is_router = host::is_under(&url, "openrouter.ai");
-        return Ok(if is_router { "openrouter" } else { "custom" }.to_owned());
-    }
-    if is_usable(&wish.key) {
-        return Ok("openrouter".to_owned());
-    }
-    let rows = catalogue().providers.iter().filter(|row| row.auto);
-    let mut usable = rows.filter(|row| {
-        let has_key = row.keys.iter().any(|variable| {
-            let value = sources.env.filled(&variable.name);
-            value.is_some_and(|value| is_usable(value) && value.starts_with(&variable.prefix))
-        });
-        let has_pair = row.mode == Some(Mode::BedrockConverse) && aws::has_key(sources.env);
-        has_key
-            || has_pair
-            || row
-                .login
-                .as_ref()
-                .is_some_and(|name| login(sources, name).is_some())
-    });
-    let chosen = usable.next().map(|row| row.id.clone());
-    chosen.ok_or_else(|| not_configured(FIRST_STEPS.to_owned()))
+/// An address, and what is known about it.
+struct Address {
+    url: Url,
+    /// The key of the login that decided about it.
+    minted: Option<Key>,
+    /// Nobody asked for another one than the catalogue's.
+    is_usual: bool,
 }
 
-const FIRST_STEPS: &str = "\
-No model provider is set up. `hermes model list` shows which there are; for example:
-  hermes config set model.provider openrouter
-  hermes config set model.default anthropic/claude-sonnet-4.5
-  hermes config set OPENROUTER_API_KEY <key>      (or OPENAI_API_KEY, ANTHROPIC_API_KEY, …; kept in .env)
-For a server of your own, with or without a key:
-  hermes config set model.base_url http://127.0.0.1:11434/v1";
-
-fn login(sources: Sources<'_>, name: &str) -> Option<auth::Minted> {
-    auth::minted(sources.home, name, Timestamp::now())
-}
-
-/// The address, and the login's key if the login decided about it.
-fn address(
-    sources: Sources<'_>,
-    wish: &Wish,
-    provider: &Provider,
-) -> Result<(Url, Option<Key>), ModelError> {
+fn address(sources: Sources<'_>, wish: &Wish, provider: &Provider) -> Result<Address, ModelError> {
     let row = &provider.row;
-    let minted = row.login.as_ref().and_then(|name| login(sources, name));
+    let minted = row
+        .login
+        .as_ref()
+        .and_then(|name| automatic::login(sources, name));
     let of_login = minted.as_ref().and_then(|minted| minted.base_url.clone());
-    let of_env = sources
-        .env
-        .filled(&row.base_url_variable())
-        .map(str::to_owned);
+    let of_env = sources.env.filled(&row.base_url_variable());
     let wished = (!wish.base_url.is_empty()).then(|| wish.base_url.clone());
-    let text = wished
-        .or(of_env)
-        .or(of_login)
-        .unwrap_or_else(|| row.base_url.clone());
+    let wanted = wished.or_else(|| of_env.map(str::to_owned)).or(of_login);
+    let is_usual = wanted.is_none();
+    let mut text = wanted.unwrap_or_else(|| row.base_url.clone());
+    text = aws::in_region(&text, sources.settings, sources.env);
     if text.is_empty() {
+        let variable = row.base_url_variable();
         return Err(not_configured(format!(
-            "The provider '{}' has no address. Set it with `hermes config set model.base_url <url>`",
+            "The provider '{}' has no address. Set it with `hermes config set model.base_url <url>`, or with \
+             {variable} in .env",
             row.id
         )));
     }
-    let text = aws::in_region(&text, sources.settings, sources.env);
-    Ok((parse_url(&text)?, minted.map(|minted| minted.key)))
+    Ok(Address {
+        url: parse_url(&text)?,
+        minted: minted.map(|minted| minted.key),
+        is_usual,
+    })
+}
+
+impl Address {
+    /// Some keys belong to another address than the usual one, and say so, or were found out to.
+    fn for_key(
+        self,
+        sources: Sources<'_>,
+        provider: &Provider,
+        key: &Key,
+    ) -> Result<Url, ModelError> {
+        if !self.is_usual {
+            return Ok(self.url);
+        }
+        let mut urls = provider.row.key_urls.iter();
+        let by_key = urls.find(|url| key.expose().starts_with(&url.prefix));
+        let by_key = by_key.map(|url| url.base_url.clone());
+        let found = by_key.or_else(|| endpoints::detected(sources.home, &provider.row, key));
+        found.map_or(Ok(self.url), |text| parse_url(&text))
+    }
 }
 
 /// The key and what it is called. A key that belongs to one host is not sent to another.
@@ -166,7 +177,6 @@ fn key(
     wish: &Wish,
     provider: &Provider,
     url: &Url,
-    mode: Mode,
     minted: Option<Key>,
 ) -> Result<(Key, String), ModelError> {
     let row = &provider.row;
@@ -183,7 +193,7 @@ fn key(
     if let Some(key) = minted {
         return Ok((key, "auth.json".to_owned()));
     }
-    if matches!(mode, Mode::BedrockConverse | Mode::BedrockAnthropic) {
+    if row.credentials.is_some() || wish.api_mode.starts_with("bedrock") {
         return aws::key(sources.settings, sources.env, url);
     }
     let belongs = |domain: &String| host::is_under(url, domain);
@@ -192,26 +202,31 @@ fn key(
         .iter()
         .filter(|variable| variable.host.as_ref().is_none_or(belongs))
     {
-        let value = sources
-            .env
-            .filled(&variable.name)
-            .filter(|value| is_usable(value));
-        if let Some(value) = value.filter(|value| value.starts_with(&variable.prefix)) {
+        let value = sources.env.filled(&variable.name);
+        let value = value.filter(|value| variable.takes(value));
+        if let Some(value) = value.filter(|value| row.why_not(variable, value).is_none()) {
             return Ok((Key::new(value), variable.name.clone()));
         }
     }
     if row.key_is_optional {
         return Ok((Key::new(NO_KEY), "model.api_key".to_owned()));
     }
-    Err(no_key(provider, url))
+    Err(no_key(sources, provider, url))
 }
 
-fn no_key(provider: &Provider, url: &Url) -> ModelError {
+fn no_key(sources: Sources<'_>, provider: &Provider, url: &Url) -> ModelError {
     let row = &provider.row;
     let is_usual = |key: &&KeyVariable| key.name.ends_with("_API_KEY");
     let usual = row.keys.iter().find(is_usual).or(row.keys.first());
     let Some(variable) = usual else {
-        return not_configured(format!("There is no key for {}", row.name));
+        return not_configured(match row.login.is_some() {
+            true => format!(
+                "{} takes no key, only a login, and there is none that is good. Log in with \
+                 `hermes auth add {}`, or choose another provider with `hermes model`",
+                row.name, row.id
+            ),
+            false => format!("There is no key for {}", row.name),
+        });
     };
     let name = &variable.name;
     let is_elsewhere = variable
@@ -226,15 +241,36 @@ fn no_key(provider: &Provider, url: &Url) -> ModelError {
             url.host_str().unwrap_or_default(),
         ));
     }
+    let login = match row.login.is_some() {
+        true => format!(", log in with `hermes auth add {}`", row.id),
+        false => String::new(),
+    };
+    let unused = unused(sources, provider).map(|why| format!(" ({why})"));
     not_configured(format!(
-        "There is no key for {}: {name} is not set. Set it with `hermes config set {name} <key>`, \
+        "There is no key for {}: {name} is not set{}. Set it with `hermes config set {name} <key>`{login}, \
          or choose another provider with `hermes model`",
-        row.name
+        row.name,
+        unused.unwrap_or_default(),
     ))
 }
 
-/// Settings, then the provider, then the address decide.
-fn mode(wish: &Wish, provider: &Provider, url: &Url) -> Result<Mode, ModelError> {
+/// Why a key that is there is not used.
+fn unused<'p>(sources: Sources<'_>, provider: &'p Provider) -> Option<&'p str> {
+    let row = &provider.row;
+    let why = |variable: &KeyVariable| {
+        let value = sources.env.filled(&variable.name)?;
+        row.why_not(variable, value)
+    };
+    let named = row.unsupported.iter().find(|entry| {
+        let is_set = || sources.env.filled(&entry.variable).is_some();
+        !entry.variable.is_empty() && is_set()
+    });
+    let named = named.map(|entry| entry.why.as_str());
+    named.or_else(|| row.keys.iter().find_map(why))
+}
+
+/// Settings, then the provider, then the address, then the model's name decide.
+fn mode(wish: &Wish, provider: &Provider, url: &Url, model: &str) -> Result<Mode, ModelError> {
     let own = provider.own_text(&["api_mode", "transport"]);
     let text = Some(wish.api_mode.as_str())
         .filter(|text| !text.is_empty())
@@ -243,20 +279,21 @@ fn mode(wish: &Wish, provider: &Provider, url: &Url) -> Result<Mode, ModelError>
         return serde_json::from_value(json!(text)).map_err(|_| {
             not_configured(format!(
                 "api_mode '{text}' is not supported. Use chat_completions, codex_responses, \
-                 anthropic_messages, gemini or bedrock_converse"
+                 anthropic_messages, bedrock_converse or gemini"
             ))
         });
     }
-    let of_url = catalogue().mode_of(url);
-    Ok(provider
-        .row
-        .mode
-        .or(of_url)
-        .unwrap_or(Mode::ChatCompletions))
+    let mode = catalogue().mode_of(&provider.row, url, model);
+    Ok(mode.unwrap_or(Mode::ChatCompletions))
 }
 
 /// Empty if it is the server's only one, whatever its name.
-fn model(wish: &Wish, provider: &Provider, url: &Url) -> Result<String, ModelError> {
+fn model(
+    sources: Sources<'_>,
+    wish: &Wish,
+    provider: &Provider,
+    url: &Url,
+) -> Result<String, ModelError> {
     let default = provider
         .own_text(&["default_model", "model"])
         .unwrap_or_default();
@@ -268,7 +305,32 @@ fn model(wish: &Wish, provider: &Provider, url: &Url) -> Result<String, ModelErr
     if text.is_empty() && !(wish.is_main && host::is_local(url)) {
         return Err(no_model());
     }
-    Ok(catalogue().spell(&provider.row, text))
+    let name = names::spell(&provider.row, text);
+    let is_bare = provider.row.names == Names::Vendor && !name.contains('/');
+    let listed = is_bare.then(|| in_list(sources, &provider.row, url, &name));
+    Ok(listed.flatten().unwrap_or(name))
+}
+
+/// A bare name as the provider's list has it, with its vendor.
+fn in_list(sources: Sources<'_>, row: &Row, url: &Url, name: &str) -> Option<String> {
+    let kept = shelf::load(sources.home, &row.id, url.as_str())?;
+    let ids = kept.models.into_iter().map(|model| model.id);
+    let mut fitting = ids.filter(|id| id.rsplit('/').next() == Some(name));
+    fitting.next().filter(|_| !name.is_empty())
+}
+
+/// Many .env files hold an address for other programs, and its owner may think that it counts.
+pub(crate) fn stale_base_url(sources: Sources<'_>, route: &Route) -> Option<String> {
+    let set = sources.env.filled("OPENAI_BASE_URL")?;
+    let is_near = matches!(route.provider.as_str(), "openai" | "custom" | "openrouter");
+    let is_other = set.trim_end_matches('/') != route.base_url.as_str().trim_end_matches('/');
+    (is_near && is_other).then(|| {
+        format!(
+            "OPENAI_BASE_URL ({set}) is ignored; the model is at {}. If it is left over, remove it with \
+             `hermes config unset OPENAI_BASE_URL`; to use that address: `hermes config set model.base_url {set}`",
+            route.base_url
+        )
+    })
 }
 
 pub(crate) fn no_model() -> ModelError {
@@ -277,39 +339,6 @@ pub(crate) fn no_model() -> ModelError {
          It can be left out if `model.base_url` is a server of your own that runs and has only one"
             .to_owned(),
     )
-}
-
-/// What the owner's settings add to the quirks of a place.
-fn adjust(quirks: &mut Quirks, sources: Sources<'_>, place: Place<'_>) {
-    let settings = sources.settings;
-    extras::adjust(quirks, settings, place.mode);
-    if settings.text("prompt_caching.cache_ttl") == "1h" {
-        quirks.cache_ttl = CacheTtl::OneHour;
-    }
-    if host::is_under(place.url, "openrouter.ai") {
-        if settings.is_on("openrouter.response_cache") {
-            let ttl = settings.number("openrouter.response_cache_ttl");
-            quirks
-                .headers
-                .insert("X-OpenRouter-Cache".to_owned(), "true".to_owned());
-            quirks
-                .headers
-                .insert("X-OpenRouter-Cache-TTL".to_owned(), ttl.to_string());
-        }
-        if let Some(Value::Object(routing)) = settings.get("provider_routing") {
-            quirks
-                .body
-                .insert("provider".to_owned(), routing.clone().into());
-        }
-    }
-    let headers = settings
-        .get("model.default_headers")
-        .and_then(Value::as_object);
-    for (name, value) in headers.into_iter().flatten() {
-        if let Some(value) = value.as_str() {
-            quirks.headers.insert(name.clone(), value.to_owned());
-        }
-    }
 }
 
 /// How much of a conversation its owner has an Ollama server keep.

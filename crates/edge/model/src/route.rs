@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::aws::KeyPair;
 use crate::context::ContextLength;
+use crate::cost::Priced;
 
 #[derive(Clone, Debug)]
 pub struct Route {
@@ -75,6 +76,8 @@ pub struct Quirks {
     pub effort: EffortField,
     /// Responses: this model refuses to be told how hard to think.
     pub no_effort: bool,
+    /// The efforts it knows, weakest first; empty: all of them.
+    pub efforts: Vec<String>,
     /// Every assistant message must carry the thinking it came with.
     pub echo_reasoning: bool,
     pub cache: CacheLayout,
@@ -85,6 +88,11 @@ pub struct Quirks {
     pub schema: SchemaFlavour,
     /// What this provider charges is on the public price lists.
     pub list_prices: bool,
+    /// Paid for by a subscription: a call costs nothing.
+    pub included: bool,
+    /// What the server, or the registry of models, says it charges.
+    #[serde(skip)]
+    pub price: Option<Priced>,
     /// Version numbers in model names stay `4.5`; Anthropic itself writes `4-5`.
     pub keep_dots: bool,
 }
@@ -131,6 +139,8 @@ pub enum EffortField {
     ReasoningEffort,
     /// `think: false` to turn it off.
     Think,
+    /// `thinking: {type: enabled}` and `reasoning_effort`.
+    Thinking,
 }
 
 /// Where prompt-cache markers go.

@@ -1,11 +1,13 @@
-//! What a server says about its models: the list every one has, and what Ollama tells beside it. Whatever goes
-//! wrong, the answer is just missing.
+//! What a server says about its models: the list every one has, and what servers on one's own machine tell beside
+//! it. Whatever goes wrong, the answer is just missing.
 
 use reqwest::{Client, RequestBuilder, Url};
 use serde_json::{Value, json};
 
-use crate::dialect;
+use crate::dialect::auth_header;
 use crate::family;
+use crate::host;
+use crate::listing::{self, ListedModel};
 use crate::route::{Mode, Route};
 
 /// The longest lists of models are a few megabytes.
@@ -14,11 +16,12 @@ const MAX_BODY: usize = 16 << 20;
 const OLLAMA_PORT: u16 = 11434;
 
 /// The server's list of models.
-pub(crate) async fn listing(client: &Client, route: &Route) -> Option<Value> {
-    if matches!(route.mode, Mode::BedrockConverse | Mode::BedrockAnthropic) {
-        // The list is elsewhere, and says nothing about windows.
-        return None;
-    }
+pub(crate) async fn listing(client: &Client, route: &Route) -> Option<Vec<ListedModel>> {
+    let get = authorized(client.get(list_url(route)), route);
+    listing::read(&json_of(get).await?)
+}
+
+fn list_url(route: &Route) -> Url {
     let mut url = route.base_url.clone();
     let path = url.path().trim_end_matches('/').to_owned();
     let list = match route.mode {
@@ -26,18 +29,19 @@ pub(crate) async fn listing(client: &Client, route: &Route) -> Option<Value> {
         _ => "models",
     };
     url.set_path(&format!("{path}/{list}"));
-    let mut get = authorized(client.get(url), route);
-    if route.mode == Mode::AnthropicMessages {
-        get = get.header("anthropic-version", "2023-06-01");
+    // These two give a first page only, unless asked for more.
+    if host::is_under(&url, "anthropic.com") {
+        url.query_pairs_mut().append_pair("limit", "1000");
     }
-    json_of(get).await
+    if host::is_under(&url, "googleapis.com") {
+        url.query_pairs_mut().append_pair("pageSize", "1000");
+    }
+    url
 }
 
 /// How much of a conversation Ollama could keep of this model; `None` if it isn't Ollama.
 pub(crate) async fn ollama_window(client: &Client, route: &Route) -> Option<u64> {
-    let mut url = route.base_url.clone();
-    url.set_path("/api/show");
-    url.set_query(None);
+    let url = at_root(route, "/api/show");
     let post = client.post(url).json(&json!({"model": route.model}));
     in_show(&json_of(authorized(post, route)).await?)
 }
@@ -46,59 +50,46 @@ pub(crate) fn is_ollama_port(url: &Url) -> bool {
     url.port() == Some(OLLAMA_PORT)
 }
 
+/// What LM Studio tells about a model: its window as loaded, and the efforts it takes.
+pub(crate) async fn in_lm_studio(client: &Client, route: &Route) -> Option<ListedModel> {
+    let get = client.get(at_root(route, "/api/v1/models"));
+    let listing = json_of(authorized(get, route)).await?;
+    let mut models = listing["models"].as_array()?.iter();
+    lm_studio_model(models.find(|entry| entry["key"] == route.model.as_str())?)
+}
+
+fn lm_studio_model(entry: &Value) -> Option<ListedModel> {
+    let loaded = entry["loaded_instances"][0]["config"]["context_length"].as_u64();
+    let efforts = entry["capabilities"]["reasoning"]["allowed_options"].as_array();
+    let efforts = efforts.into_iter().flatten().filter_map(Value::as_str);
+    Some(ListedModel {
+        id: entry["key"].as_str()?.to_owned(),
+        context_length: loaded.or_else(|| entry["max_context_length"].as_u64()),
+        efforts: efforts.map(str::to_owned).collect(),
+        price: None,
+    })
+}
+
+/// How much llama.cpp was started with, whatever the model could take.
+pub(crate) async fn llama_window(client: &Client, route: &Route) -> Option<u64> {
+    let get = client.get(at_root(route, "/props"));
+    let props = json_of(authorized(get, route)).await?;
+    let settings = &props["default_generation_settings"];
+    settings["n_ctx"].as_u64().filter(|tokens| *tokens > 0)
+}
+
+/// The bytes at an address, as long as they are not too many.
+pub(crate) async fn fetch(client: &Client, url: Url) -> Option<Vec<u8>> {
+    body_of(client.get(url)).await
+}
+
 /// The name to use where `wanted` is none: of the only model, or the newest of a family.
-pub(crate) fn name_in(listing: &Value, wanted: &str) -> Option<String> {
-    let names: Vec<&str> = models(listing)?.iter().filter_map(name).collect();
+pub(crate) fn name_in(models: &[ListedModel], wanted: &str) -> Option<String> {
+    let names: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
     match names.as_slice() {
         [only] if wanted.is_empty() => Some((*only).to_owned()),
         _ => family::newest(&names, wanted).map(str::to_owned),
     }
-}
-
-/// The window of `model` in a list of models; of the only one, if there is only one.
-pub(crate) fn window_in(listing: &Value, model: &str) -> Option<u64> {
-    let models = models(listing)?;
-    let named = models
-        .iter()
-        .find(|entry| entry["id"] == model || name(entry) == Some(model));
-    let entry = match models.as_slice() {
-        [only] => named.or(Some(only)),
-        _ => named,
-    }?;
-    window_of(entry).or_else(|| window_of(&entry["meta"]))
-}
-
-fn models(listing: &Value) -> Option<&Vec<Value>> {
-    let list = listing["data"].as_array();
-    list.or_else(|| listing["models"].as_array())
-}
-
-fn name(entry: &Value) -> Option<&str> {
-    let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?;
-    // Gemini's are paths.
-    Some(name.strip_prefix("models/").unwrap_or(name))
-}
-
-fn window_of(entry: &Value) -> Option<u64> {
-    const NAMES: [&str; 13] = [
-        "context_length",
-        "context_window",
-        "context_size",
-        "max_context_length",
-        "max_position_embeddings",
-        "max_model_len",
-        "max_input_tokens",
-        "max_sequence_length",
-        "max_seq_len",
-        "n_ctx_train",
-        "n_ctx",
-        "ctx_size",
-        "inputTokenLimit",
-    ];
-    NAMES
-        .iter()
-        .find_map(|name| entry[*name].as_u64())
-        .filter(|tokens| *tokens > 0)
 }
 
 /// What the model's own file sets comes before what the model was made for.
@@ -118,14 +109,31 @@ fn in_show(shown: &Value) -> Option<u64> {
         .filter(|tokens| *tokens > 0)
 }
 
-fn authorized(request: RequestBuilder, route: &Route) -> RequestBuilder {
-    match dialect::auth_header(route) {
+fn at_root(route: &Route, path: &str) -> Url {
+    let mut url = route.base_url.clone();
+    url.set_path(path);
+    url.set_query(None);
+    url
+}
+
+fn authorized(mut request: RequestBuilder, route: &Route) -> RequestBuilder {
+    if route.mode == Mode::AnthropicMessages {
+        request = request.header("anthropic-version", "2023-06-01");
+    }
+    for (name, value) in &route.quirks.headers {
+        request = request.header(name, value);
+    }
+    match auth_header(route) {
         Some((name, value)) => request.header(name, value),
         None => request,
     }
 }
 
 async fn json_of(request: RequestBuilder) -> Option<Value> {
+    serde_json::from_slice(&body_of(request).await?).ok()
+}
+
+async fn body_of(request: RequestBuilder) -> Option<Vec<u8>> {
     let mut response = request.send().await.ok()?.error_for_status().ok()?;
     let mut body = Vec::new();
     while let Some(bytes) = response.chunk().await.ok()? {
@@ -134,7 +142,7 @@ async fn json_of(request: RequestBuilder) -> Option<Value> {
             return None;
         }
     }
-    serde_json::from_slice(&body).ok()
+    Some(body)
 }
 
 #[cfg(test)]
@@ -142,30 +150,6 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-
-    #[test]
-    fn windows_in_listings() {
-        let check =
-            |listing: Value, expected| assert_eq!(window_in(&listing, "m"), expected, "{listing}");
-        check(json!({"data": [{"id": "m", "context_length": 5}]}), Some(5));
-        check(
-            json!({"data": [{"id": "x", "n_ctx": 1}, {"id": "m", "max_model_len": 7}]}),
-            Some(7),
-        );
-        check(
-            json!({"data": [{"id": "x"}, {"id": "y", "n_ctx": 1}]}),
-            None,
-        );
-        check(
-            json!({"data": [{"id": "other.gguf", "meta": {"n_ctx_train": 9}}]}),
-            Some(9),
-        );
-        check(
-            json!({"models": [{"name": "m", "max_context_length": 3}]}),
-            Some(3),
-        );
-        check(json!({"data": "odd"}), None);
-    }
 
     #[test]
     fn windows_as_ollama_tells_them() {
@@ -182,14 +166,38 @@ mod tests {
 
     #[test]
     fn a_name_where_there_was_none() {
-        let one = json!({"data": [{"id": "qwen3:4b"}]});
-        let two = json!({"data": [{"id": "gpt-5.1"}, {"id": "gpt-5.4"}]});
-        let check = |listing: &Value, wanted, expected: Option<&str>| {
-            assert_eq!(name_in(listing, wanted).as_deref(), expected, "{wanted}");
+        let models = |ids: &[&str]| {
+            let listed = ids.iter().map(|id| json!({"id": id}));
+            listing::read(&json!({"data": listed.collect::<Vec<_>>()})).unwrap()
+        };
+        let (one, two) = (models(&["qwen3:4b"]), models(&["gpt-5.1", "gpt-5.4"]));
+        let check = |models: &[ListedModel], wanted, expected: Option<&str>| {
+            assert_eq!(name_in(models, wanted).as_deref(), expected, "{wanted}");
         };
         check(&one, "", Some("qwen3:4b"));
         check(&two, "", None);
         check(&two, "gpt", Some("gpt-5.4"));
         check(&one, "gpt", None);
+    }
+
+    #[test]
+    fn models_as_lm_studio_tells_them() {
+        let check = |entry: Value, window, efforts: &[&str]| {
+            let found = lm_studio_model(&entry).unwrap();
+            assert_eq!(found.context_length, window, "{entry}");
+            assert_eq!(found.efforts, efforts, "{entry}");
+        };
+        check(
+            json!({"key": "m", "max_context_length": 9, "loaded_instances": [],
+                "capabilities": {"reasoning": {"allowed_options": ["low", "high"]}}}),
+            Some(9),
+            &["low", "high"],
+        );
+        check(
+            json!({"key": "m", "max_context_length": 9,
+                "loaded_instances": [{"config": {"context_length": 4}}]}),
+            Some(4),
+            &[],
+        );
     }
 }

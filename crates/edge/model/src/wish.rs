@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::automatic;
 use crate::host;
 use crate::providers::find;
 use crate::resolve::Sources;
@@ -43,6 +44,12 @@ impl Wish {
         let mut wish = Self::named(sources, model.trim(), overrides.provider.as_deref());
 
         let configured = settings.text("model.provider").trim().to_lowercase();
+        if wish.provider.is_empty() && overrides.model.is_some() {
+            // Somebody typed a name and didn't say where: the chosen provider may not make such models.
+            let chosen = find(settings, &configured);
+            let other = chosen.and_then(|it| automatic::serving(sources, &it.row, &wish.model));
+            wish.provider = other.unwrap_or_default();
+        }
         if wish.provider.is_empty() {
             wish.provider = match configured.as_str() {
                 "" | "auto" => of_env("HERMES_INFERENCE_PROVIDER").unwrap_or_default(),

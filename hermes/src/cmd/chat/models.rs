@@ -9,7 +9,7 @@ use hermes_session::{Switch, Switched};
 use hermes_types::{ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
 
 use crate::cli::Talk;
-use crate::wire::App;
+use crate::wire::{App, say};
 
 /// Decides about the model; fails with how to set one up.
 pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
@@ -17,8 +17,12 @@ pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
         model: talk.model.clone(),
         provider: talk.provider.clone(),
     };
-    RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
-        .map_err(|error| explained(&error))
+    let models = RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
+        .map_err(|error| explained(&error))?;
+    for warning in models.warnings() {
+        say(&warning);
+    }
+    Ok(models)
 }
 
 /// The main model, once its server was asked for what only it knows, if its window is large enough.

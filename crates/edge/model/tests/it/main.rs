@@ -9,12 +9,14 @@
 mod answers;
 mod anthropic;
 mod bedrock;
+mod choice;
 mod faults;
 mod fixtures;
 mod gemini;
 mod models;
 mod resolve;
 mod responses;
+mod rows;
 mod support;
 mod timing;
 mod trust;

@@ -20,14 +20,16 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest) -> Wire {
     if !request.tools.is_empty() {
         body.insert("tools".to_owned(), tools(route, &request.tools));
     }
-    if let (Some(field), Some(limit)) = (output_field(quirks), output_limit(route, request)) {
+    if let Some((field, limit)) =
+        output_field(quirks.output_field).zip(output_limit(route, request))
+    {
         body.insert(field.to_owned(), limit.into());
     }
     if !route.concessions.no_streaming {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
-    body.extend(effort(quirks.effort, request.effort));
+    body.extend(effort(quirks, request.effort));
     if let Some(temperature) = sampling::temperature(route, request) {
         body.insert("temperature".to_owned(), temperature.into());
     }
@@ -186,33 +188,51 @@ fn output_limit(route: &Route, request: &ModelRequest) -> Option<u64> {
     asked.or(quirks.output_default).or(ceiling)
 }
 
-fn output_field(quirks: &Quirks) -> Option<&'static str> {
-    match quirks.output_field {
+fn output_field(field: OutputField) -> Option<&'static str> {
+    match field {
         OutputField::MaxTokens => Some("max_tokens"),
         OutputField::MaxCompletionTokens => Some("max_completion_tokens"),
         OutputField::Nowhere => None,
     }
 }
 
-fn effort(field: EffortField, effort: Effort) -> Option<(String, Value)> {
-    let (name, value) = match (field, effort) {
-        (EffortField::Nowhere, _) | (_, Effort::Default) => return None,
-        (EffortField::ReasoningUnlessOff, Effort::None) => return None,
-        (EffortField::Reasoning, Effort::None) => ("reasoning", json!({"enabled": false})),
-        (EffortField::Reasoning | EffortField::ReasoningUnlessOff, effort) => (
-            "reasoning",
-            json!({"enabled": true, "effort": effort.to_string()}),
-        ),
-        (EffortField::ReasoningEffort, effort) => ("reasoning_effort", effort.to_string().into()),
-        (EffortField::Think, Effort::None) => ("think", false.into()),
-        (EffortField::Think, _) => return None,
+fn effort(quirks: &Quirks, effort: Effort) -> Vec<(String, Value)> {
+    let word = || known_effort(&quirks.efforts, effort);
+    let fields = match (quirks.effort, effort) {
+        (EffortField::Nowhere, _) | (_, Effort::Default) => vec![],
+        (EffortField::ReasoningUnlessOff, Effort::None) => vec![],
+        (EffortField::Reasoning, Effort::None) => vec![("reasoning", json!({"enabled": false}))],
+        (EffortField::Reasoning | EffortField::ReasoningUnlessOff, _) => {
+            vec![("reasoning", json!({"enabled": true, "effort": word()}))]
+        }
+        (EffortField::ReasoningEffort, _) => vec![("reasoning_effort", word().into())],
+        (EffortField::Think, Effort::None) => vec![("think", false.into())],
+        (EffortField::Think, _) => vec![],
+        (EffortField::Thinking, Effort::None) => vec![("thinking", json!({"type": "disabled"}))],
+        (EffortField::Thinking, _) => vec![
+            ("thinking", json!({"type": "enabled"})),
+            ("reasoning_effort", word().into()),
+        ],
     };
-    Some((name.to_owned(), value))
+    let named = fields.into_iter();
+    named
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// The effort, or the strongest weaker one the server knows; its weakest if there is none.
+fn known_effort(known: &[String], effort: Effort) -> String {
+    const WORDS: [&str; 6] = ["none", "minimal", "low", "medium", "high", "xhigh"];
+    let rank = |word: &str| WORDS.iter().position(|known| *known == word);
+    let wanted = effort.to_string();
+    let fits = |word: &&String| rank(word) <= rank(&wanted);
+    let best = known.iter().rev().find(fits).or(known.first());
+    best.cloned().unwrap_or(wanted)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_for_the_wire;
+    use super::*;
 
     #[test]
     fn what_belongs_to_the_store_stays_here() {
@@ -226,5 +246,15 @@ mod tests {
             assert!(!is_for_the_wire(name), "{name}");
         }
         assert!(is_for_the_wire("extra_content"));
+    }
+
+    #[test]
+    fn an_effort_the_server_does_not_know_becomes_a_weaker_one() {
+        let known: Vec<String> = ["low", "medium", "high"].map(str::to_owned).to_vec();
+        let check = |effort, expected| assert_eq!(known_effort(&known, effort), expected);
+        check(Effort::XHigh, "high");
+        check(Effort::Medium, "medium");
+        check(Effort::Minimal, "low");
+        assert_eq!(known_effort(&[], Effort::XHigh), "xhigh");
     }
 }
