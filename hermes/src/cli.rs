@@ -110,6 +110,12 @@ pub enum Command {
         #[command(subcommand)]
         action: Option<Model>,
     },
+    /// Who is asked when the main model can't answer
+    #[command(after_help = "Without a subcommand: list.")]
+    Fallback {
+        #[command(subcommand)]
+        action: Option<Fallback>,
+    },
     /// Which toolsets are on
     Tools {
         #[command(subcommand)]
@@ -233,6 +239,42 @@ pub enum Model {
         /// A model, or provider:model
         name: String,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Fallback {
+    /// In the order they are tried, and which can be used now
+    #[command(alias = "ls")]
+    List {
+        #[command(flatten)]
+        json: Json,
+    },
+    /// One more, tried after the others
+    Add(FallbackAdd),
+    /// One less
+    #[command(alias = "rm")]
+    Remove {
+        /// Its number in the list, or provider:model
+        which: String,
+    },
+    /// None any more
+    Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct FallbackAdd {
+    /// provider:model, or an alias
+    #[arg(value_name = "PROVIDER:MODEL")]
+    pub name: String,
+    /// Another address
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// The variable that holds its key
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: Option<String>,
+    /// The language its server speaks, if it can't be told from the address
+    #[arg(long, value_name = "MODE")]
+    pub api_mode: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

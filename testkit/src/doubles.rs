@@ -10,7 +10,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 use hermes_types::{
     Answer, Asker, Cost, FileError, Finish, FunctionCall, Journal, Message, ModelClient,
     ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest, Models, Purpose,
-    Question, Scope, SessionId, Shorter, Stat, ToolCall, Usage, Workspace,
+    Question, Scope, SessionId, Shorter, Stat, ToolCall, Usage, Whom, Workspace,
 };
 
 /// What [`CannedModel`] says next.
@@ -116,8 +116,12 @@ impl ModelClient for CannedModel {
         request: ModelRequest,
         scope: Scope,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
-        self.requests.lock().unwrap().push(request);
         let next = self.canned.lock().unwrap().pop_front();
+        if next.is_none() && request.whom == Whom::Next {
+            let nobody = ModelError::new(ModelErrorKind::NotConfigured, "there is nobody else");
+            return stream::iter([Err(nobody)]).boxed();
+        }
+        self.requests.lock().unwrap().push(request);
         match next {
             Some(Canned::Reply(reply)) => {
                 scope.purse.pay(reply.cost.usd);

@@ -6,6 +6,7 @@ pub mod completion;
 mod config;
 pub mod demo;
 mod doctor;
+mod fallback;
 mod insights;
 mod logs;
 mod mcp;
@@ -40,6 +41,7 @@ impl std::error::Error for Failed {}
 pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
     match command {
         Command::Model { action } => model::run(app, action.as_ref()),
+        Command::Fallback { action } => fallback::run(app, action.as_ref()),
         Command::Tools { action } => tools::run(app, action.as_ref()),
         Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
         Command::Mcp { action } => mcp::run(app, action.as_ref()),

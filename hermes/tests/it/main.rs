@@ -15,6 +15,7 @@ mod delegate;
 mod demo;
 mod doctor;
 mod dumps;
+mod fallback;
 mod insights;
 mod limits;
 mod logs;

@@ -2,6 +2,7 @@
 
 mod children;
 mod durability;
+mod failover;
 mod mcp;
 mod resume;
 mod start;
@@ -28,6 +29,7 @@ const GROUPS: &[(&str, Group)] = &[
     ("start", start::rows),
     ("talk", talk::rows),
     ("stream", stream::rows),
+    ("failover", failover::rows),
     ("resume", resume::rows),
     ("batch", turns::batch_rows),
     ("turns", turns::crowd_rows),

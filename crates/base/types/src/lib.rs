@@ -8,6 +8,7 @@ mod journal;
 mod message;
 mod model;
 mod purse;
+mod rates;
 mod scope;
 mod tool;
 mod workspace;
@@ -23,6 +24,7 @@ pub use model::{
     ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Switched, ToolDef, Usage, Whom,
 };
 pub use purse::{Pot, Purse, usd};
+pub use rates::{Bucket, RateLimits};
 pub use scope::Scope;
 pub use tool::{
     Args, Availability, CallCx, Outcome, Parallel, Progress, Told, Tool, ToolCaller, ToolOutput,

@@ -8,7 +8,7 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Message, Scope};
+use crate::{Message, RateLimits, Scope};
 
 /// One model behind one route. Retries, keys and other routes are its own business: whoever calls it sends a
 /// conversation once.
@@ -22,6 +22,11 @@ pub trait ModelClient: Send + Sync {
         request: ModelRequest,
         scope: Scope,
     ) -> BoxStream<'static, Result<ModelEvent, ModelError>>;
+
+    /// What the server last said about how much more it will take; `None`: it doesn't say.
+    fn rate_limits(&self) -> Option<RateLimits> {
+        None
+    }
 }
 
 /// Gives out clients by what they are needed for.
@@ -68,9 +73,12 @@ pub struct ModelRequest {
 /// Which of a client's routes is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Whom {
+    /// The first of the chain, unless it was left a moment ago: how a turn begins.
     #[default]
     Usual,
-    /// The usual one's answers are of no use: the next in the chain. Fails with
+    /// Whoever answered last: how a turn goes on.
+    Stay,
+    /// The present one's answers are of no use: the next in the chain. Fails with
     /// [`ModelErrorKind::NotConfigured`] if there is none.
     Next,
 }

@@ -108,6 +108,7 @@ impl Call<'_> {
             .await
             .map_err(|ended| Trouble::ended(ended, limit, Where::NoAnswer))?
             .map_err(|error| Failed::transport(&error, Where::NoAnswer, self.size))?;
+        self.inner.heard(response.status(), response.headers());
         match response.status().is_success() {
             true => Ok(response),
             false => Err(self.refused(response, patience).await),

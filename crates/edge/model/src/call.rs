@@ -2,28 +2,30 @@
 
 use std::time::Duration;
 
-use futures::SinkExt;
-use futures::channel::mpsc::Sender;
 use hermes_net::within;
 use hermes_types::{
-    ModelError, ModelErrorKind as Kind, ModelEvent, ModelReply, ModelRequest, Retrying, Scope,
+    ModelError, ModelErrorKind as Kind, ModelEvent, ModelReply, ModelRequest, Pot, Retrying, Scope,
 };
 
 use crate::attempt::Broken;
 use crate::classify::{Field, SessionSize, is_streaming_refused, refused_field};
-use crate::client::{Inner, Item, cancelled};
+use crate::client::{Inner, cancelled};
 use crate::cost;
 use crate::dialect;
 use crate::dump::Why;
+use crate::listen::Listener;
 use crate::reply::Draft;
 use crate::route::Route;
+use crate::standby::{Standby, is_tired};
 use crate::trouble::{Failed, Trouble, Where};
 
 pub(crate) struct Call<'a> {
     pub inner: &'a Inner,
     pub request: &'a ModelRequest,
     pub scope: &'a Scope,
-    events: &'a mut Sender<Item>,
+    listener: &'a mut Listener,
+    /// Who would be asked next; found out when the first attempt fails.
+    standby: &'a (dyn Fn() -> Standby + Send + Sync),
     /// The client's route, with what this call has learned about it.
     pub route: Route,
     pub size: SessionSize,
@@ -34,7 +36,8 @@ impl<'a> Call<'a> {
         inner: &'a Inner,
         request: &'a ModelRequest,
         scope: &'a Scope,
-        events: &'a mut Sender<Item>,
+        listener: &'a mut Listener,
+        standby: &'a (dyn Fn() -> Standby + Send + Sync),
     ) -> Self {
         let mut route = inner.route.clone();
         route.concessions = inner.learned.concessions();
@@ -47,7 +50,8 @@ impl<'a> Call<'a> {
             inner,
             request,
             scope,
-            events,
+            listener,
+            standby,
             route,
             size,
         }
@@ -57,7 +61,9 @@ impl<'a> Call<'a> {
     pub async fn answer(mut self) -> Result<ModelReply, ModelError> {
         let answer = self.tries().await;
         if let (Err(error), Some(dumps)) = (&answer, &self.inner.dumps)
-            && !matches!(error.kind, Kind::Cancelled | Kind::NotConfigured)
+            && !matches!(error.kind, Kind::Cancelled | Kind::NotConfigured | Kind::Spent)
+            // What somebody else answers is nobody's riddle.
+            && !(self.standby)().takes_over(error.kind)
         {
             let session = &self.scope.session;
             let wire = dialect::encode(&self.route, self.request, session);
@@ -70,8 +76,14 @@ impl<'a> Call<'a> {
     async fn tries(&mut self) -> Result<ModelReply, ModelError> {
         let (mut attempt, mut drops) = (1, 0);
         loop {
+            if let Some(pot) = self.scope.purse.empty() {
+                return Err(spent(&pot));
+            }
             let Broken { trouble, draft } = match self.attempt().await {
-                Ok(reply) => return Ok(self.priced(reply)),
+                Ok(reply) => {
+                    self.inner.fitted().await;
+                    return Ok(self.priced(reply));
+                }
                 Err(broken) => broken,
             };
             let failed = match trouble {
@@ -85,12 +97,15 @@ impl<'a> Call<'a> {
             if self.concede(&failed) {
                 continue;
             }
+            if let Kind::ContextOverflow { limit: Some(limit) } = failed.verdict.kind {
+                self.inner.overflowed(limit);
+            }
             drops += u32::from(failed.wire == Where::Dropped);
-            let timing = &self.inner.timing;
+            let of = self.attempts(failed.verdict.kind);
             let may_retry =
-                failed.verdict.retry && attempt < timing.attempts && drops <= timing.drop_retries;
+                failed.verdict.retry && attempt < of && drops <= self.inner.timing.drop_retries;
             if may_retry {
-                self.pause(attempt, failed).await?;
+                self.pause(attempt, of, failed).await?;
                 attempt += 1;
             } else if failed.wire == Where::Dropped && draft.was_seen() {
                 return Ok(self.dropped(draft).await);
@@ -100,18 +115,29 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// How many attempts this kind of trouble is worth here and now.
+    fn attempts(&self, kind: Kind) -> u32 {
+        let own = self.inner.timing.attempts;
+        if is_tired(kind) && self.inner.can_rotate() {
+            return own;
+        }
+        own.min((self.standby)().attempts(kind))
+    }
+
     /// What somebody has seen of a reply that broke off is the reply.
     async fn dropped(&mut self, draft: Draft) -> ModelReply {
         let mut events = Vec::new();
-        let reply = draft.dropped(&mut events);
+        let mut reply = draft.dropped(&mut events);
         self.emit(events).await;
+        // It was bought, but the bill never came.
+        reply.cost = cost::unknown(&self.route);
+        self.scope.purse.pay(reply.cost.usd);
         reply
     }
 
     pub async fn emit(&mut self, events: Vec<ModelEvent>) {
         for event in events {
-            // Without a listener this whole call is about to be dropped.
-            let _ = self.events.send(Ok(event)).await;
+            self.listener.tell(event).await;
         }
     }
 
@@ -124,11 +150,14 @@ impl<'a> Call<'a> {
             Kind::Grammar => now.plain_schemas = true,
             Kind::BetaForbidden => now.no_betas = true,
             _ if is_streaming_refused(&failed.verdict.text) => now.no_streaming = true,
-            Kind::Format => match refused_field(&failed.verdict.text) {
-                Some(Field::Reasoning) => now.no_reasoning = true,
-                Some(Field::Temperature) => now.no_temperature = true,
-                None => {}
-            },
+            _ if matches!(failed.status, Some(400 | 422)) => {
+                match refused_field(&failed.verdict.text) {
+                    Some(Field::Reasoning) => now.no_reasoning = true,
+                    Some(Field::Temperature) => now.no_temperature = true,
+                    Some(Field::OutputLimit) => now.no_output_limit = true,
+                    None => {}
+                }
+            }
             _ => {}
         }
         let conceded = *now != before;
@@ -140,14 +169,14 @@ impl<'a> Call<'a> {
     }
 
     /// Waits before the next attempt, and says so first.
-    async fn pause(&mut self, attempt: u32, failed: Failed) -> Result<(), ModelError> {
+    async fn pause(&mut self, attempt: u32, of: u32, failed: Failed) -> Result<(), ModelError> {
         let wait = self.wait(attempt, &failed);
         if self.scope.remaining().is_some_and(|left| left <= wait) {
             return Err(failed.into_error(&self.route));
         }
         let retrying = Retrying {
             attempt,
-            of: self.inner.timing.attempts,
+            of,
             wait,
             reason: failed.reason(&self.route),
         };
@@ -188,4 +217,9 @@ impl<'a> Call<'a> {
         );
         ModelError::new(Kind::Timeout, format!("No reply in time [{place}]"))
     }
+}
+
+/// Nothing is sent: the owner's limit is reached.
+fn spent(pot: &Pot) -> ModelError {
+    ModelError::new(Kind::Spent, pot.refusal())
 }

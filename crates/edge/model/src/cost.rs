@@ -75,13 +75,26 @@ static PRICES: LazyLock<BTreeMap<String, Price>> =
 pub(crate) fn of(route: &Route, usage: &Usage) -> Cost {
     let (usd, status, source) = match estimate(route, usage) {
         _ if route.quirks.included => (Some(0.0), "included", "subscription"),
-        Some((usd, source)) => (Some(usd), "estimated", source.as_str()),
-        None => (None, "unknown", "none"),
+        // A reply that reports no tokens at all has cost something all the same.
+        Some((usd, source)) if *usage != Usage::default() => {
+            (Some(usd), "estimated", source.as_str())
+        }
+        _ => return unknown(route),
     };
     Cost {
         usd,
         status: status.to_owned(),
         source: source.to_owned(),
+        ..unknown(route)
+    }
+}
+
+/// Somebody is paid; nobody knows how much.
+pub(crate) fn unknown(route: &Route) -> Cost {
+    Cost {
+        usd: None,
+        status: "unknown".to_owned(),
+        source: "none".to_owned(),
         to: Payee {
             provider: route.provider.clone(),
             base_url: route.base_url.to_string(),

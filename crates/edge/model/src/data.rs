@@ -20,7 +20,7 @@ mod tests {
     fn what_is_compiled_in_is_what_people_wrote() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
         let mut changed = Vec::new();
-        for name in ["catalogue", "limits", "prices"] {
+        for name in ["catalogue", "limits", "prices", "side"] {
             let written = fs::read_to_string(dir.join(format!("{name}.yaml"))).unwrap();
             let expected = format!("{}\n", hermes_home::yaml::read(&written).unwrap());
             let path = dir.join(format!("{name}.json"));

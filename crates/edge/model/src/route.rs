@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use hermes_types::ModelInfo;
 use reqwest::Url;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -199,12 +200,28 @@ pub struct Concessions {
     /// The model doesn't think, and refuses to be asked about it.
     pub no_reasoning: bool,
     pub no_temperature: bool,
+    /// Without a limit of ours on the reply.
+    pub no_output_limit: bool,
 }
 
 impl Route {
     /// Whether the model runs here or next door: slow is normal there, and silence is not a fault.
     pub fn is_local(&self) -> bool {
         crate::host::is_local(&self.base_url)
+    }
+
+    /// For people.
+    pub(crate) fn title(&self) -> String {
+        format!("{} ({})", self.model, self.provider)
+    }
+
+    pub(crate) fn info(&self) -> ModelInfo {
+        ModelInfo {
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            base_url: self.base_url.to_string(),
+            context_length: self.context.tokens,
+        }
     }
 }
 

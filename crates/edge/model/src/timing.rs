@@ -39,6 +39,8 @@ pub struct Timing {
     pub frame: Duration,
     /// For questions about models, which nobody should wait for.
     pub probe: Duration,
+    /// How long a route that had enough of us is left alone, if there is another.
+    pub cooldown: Duration,
 }
 
 /// What holds for one attempt.
@@ -80,6 +82,7 @@ impl Default for Timing {
             longest_retry_after: seconds(120),
             frame: Duration::from_millis(10),
             probe: seconds(5),
+            cooldown: seconds(60),
         }
     }
 }

@@ -72,37 +72,30 @@ impl Wish {
         wish
     }
 
-    /// A side task's model; `None` if it is to use the main one.
-    pub fn side_task(sources: Sources<'_>, task: &str) -> Option<Self> {
-        let section = sources.settings.value()["auxiliary"].get(task)?;
+    /// What a task handed to a child is done with; `None` if with the main model.
+    pub fn child(sources: Sources<'_>) -> Option<Self> {
+        let section = &sources.settings.value()["delegation"];
         let text = |key: &str| section[key].as_str().unwrap_or_default().trim().to_owned();
-        let extra_body = section["extra_body"]
-            .as_object()
-            .cloned()
-            .unwrap_or_default();
-        let provider = match text("provider").to_lowercase().as_str() {
-            "auto" | "main" => String::new(),
-            name => name.to_owned(),
+        let (provider, base_url) = (text("provider").to_lowercase(), text("base_url"));
+        let provider = match provider.as_str() {
+            "" if !base_url.is_empty() => "custom".to_owned(),
+            "auto" => String::new(),
+            _ => provider,
         };
         let wish = Self {
-            provider,
             model: text("model"),
-            base_url: text("base_url"),
+            provider,
+            base_url,
             key: text("api_key"),
-            key_name: format!("auxiliary.{task}.api_key"),
-            api_mode: text("api_mode"),
-            extra_body,
+            key_name: "delegation.api_key".to_owned(),
             ..Self::default()
         };
-        let is_usual = wish.provider.is_empty()
-            && wish.model.is_empty()
-            && wish.base_url.is_empty()
-            && wish.extra_body.is_empty();
+        let is_usual = wish.provider.is_empty() && wish.model.is_empty();
         (!is_usual).then_some(wish)
     }
 
     /// Takes a model's name apart: an alias, `provider:model`, or just a name.
-    fn named(sources: Sources<'_>, text: &str, provider: Option<&str>) -> Self {
+    pub fn named(sources: Sources<'_>, text: &str, provider: Option<&str>) -> Self {
         if let Some(alias) = alias(sources, text) {
             return Self {
                 provider: provider.map_or(alias.provider, str::to_owned),

@@ -22,6 +22,8 @@ pub enum Next {
     PropUp(Vec<Message>),
     /// Ask again as if nothing had come, perhaps with room for a longer reply.
     Again { max_output: Option<u64> },
+    /// Nothing comes of asking this model: ask another, if there is one.
+    Elsewhere,
     /// The turn failed; what had arrived, and why.
     Stop {
         text: String,
@@ -58,6 +60,10 @@ const MAX_OUTPUT: u64 = 32_768;
 const DEFAULT_OUTPUT: u64 = 4_096;
 /// How far back a tool result still explains an empty reply.
 const RECENT: usize = 5;
+
+/// Nobody has anything to say.
+pub const NOTHING: &str =
+    "the model returned nothing, several times; try again or choose another model";
 
 const CONTINUE: &str = "[Your reply was cut off by the output limit. Continue exactly where you stopped; don't repeat anything.]";
 const NUDGE: &str = "[Your last reply was empty. Look at the tool results above and go on with the task, or give your answer.]";
@@ -308,12 +314,8 @@ impl Climb {
         if self.empties <= MAX_EMPTIES {
             return Next::Again { max_output: None };
         }
-        Next::Stop {
-            text: String::new(),
-            error: "the model returned nothing, several times; try again or choose another model"
-                .to_owned(),
-            reason: "empty_response_exhausted",
-        }
+        self.empties = 0;
+        Next::Elsewhere
     }
 }
 

@@ -6,14 +6,14 @@ use std::time::Duration;
 use futures::StreamExt;
 use hermes_types::{
     AgentEvent, Asker, Content, Effort, Message, ModelClient, ModelError, ModelErrorKind,
-    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Workspace,
+    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Whom, Workspace,
 };
 
 use crate::batch;
 use crate::conversation::Conversation;
 use crate::guard::{Guard, GuardLimits};
 use crate::hints::Hints;
-use crate::ladder::{Climb, Next};
+use crate::ladder::{Climb, NOTHING, Next};
 use crate::pipeline::Pipeline;
 use crate::recover::{Recovered, Recovery};
 use crate::spend::SPENT;
@@ -113,6 +113,7 @@ impl Turn {
         let mut climb = Climb::default();
         let mut budget = self.limits.iterations;
         let mut room = None;
+        let mut whom = Whom::Usual;
         let mut recovered = Recovered::default();
         loop {
             if self.scope.is_cancelled() {
@@ -128,10 +129,19 @@ impl Turn {
                 conversation,
                 self.toolbox.definitions(),
                 room.take().or(climb.room(self.limits.max_output)),
+                whom,
                 end,
             );
-            let reply = match asked.await {
+            let asked = asked.await;
+            let asked_whom = std::mem::replace(&mut whom, Whom::Stay);
+            let reply = match asked {
                 Ok(reply) => reply,
+                Err(error) if is_nobody(&error, asked_whom) => {
+                    conversation.take_back_dangling().await;
+                    end.api_calls -= 1;
+                    let reason = "empty_response_exhausted";
+                    return failed(end, String::new(), NOTHING.to_owned(), reason);
+                }
                 Err(error) => match recovered.from(&error, conversation) {
                     Some(Recovery::Changed(told)) => {
                         self.events.send(AgentEvent::Notice(told.to_owned()));
@@ -167,6 +177,7 @@ impl Turn {
                 }
                 Next::PropUp(messages) => conversation.prop_up(messages),
                 Next::Again { max_output } => room = max_output,
+                Next::Elsewhere => whom = Whom::Next,
                 Next::Stop {
                     text,
                     error,
@@ -201,6 +212,7 @@ impl Turn {
         conversation: &mut Conversation,
         tools: Vec<hermes_types::ToolDef>,
         max_output: Option<u64>,
+        whom: Whom,
         end: &mut TurnEnd,
     ) -> Result<ModelReply, ModelError> {
         let request = ModelRequest {
@@ -209,6 +221,7 @@ impl Turn {
             tools,
             max_output: max_output.or(self.limits.max_output),
             effort: self.limits.effort,
+            whom,
             ..ModelRequest::default()
         };
         self.affordable()?;
@@ -317,7 +330,8 @@ impl Turn {
         )));
         conversation.push(Message::user(SUMMARISE)).await;
         for _ in 0..2 {
-            match self.ask(conversation, Vec::new(), None, end).await {
+            let asked = self.ask(conversation, Vec::new(), None, Whom::Stay, end);
+            match asked.await {
                 Ok(reply) => {
                     conversation.count(&reply.usage, &reply.cost).await;
                     let text = reply
@@ -352,6 +366,11 @@ impl Turn {
             "budget_exhausted",
         );
     }
+}
+
+/// Whether somebody else was to be asked and there is nobody.
+fn is_nobody(error: &ModelError, whom: Whom) -> bool {
+    whom == Whom::Next && error.kind == ModelErrorKind::NotConfigured
 }
 
 fn last_is_tool(conversation: &Conversation) -> bool {

@@ -17,6 +17,7 @@ use hermes_exec::terminal::{
 };
 use hermes_home::config::{Document, Settings};
 use hermes_home::yaml;
+use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{Clarify, SessionSearch};
 use hermes_store::Store;
@@ -99,6 +100,22 @@ impl Hands {
     pub fn keeping(self, scratch: Option<Scratch>) -> Self {
         Self {
             _scratch: scratch,
+            ..self
+        }
+    }
+
+    /// With the tools that need models.
+    #[must_use]
+    pub fn thinking_with(
+        self,
+        app: &App,
+        selection: &Selection,
+        models: &Arc<RoutedModels>,
+    ) -> Self {
+        let moa: Arc<dyn Tool> = Arc::new(MixtureOfAgents::new(&app.settings, models.clone()));
+        let wanted = Some(moa).filter(|tool| selection.allows(&tool.spec().name));
+        Self {
+            toolbox: self.toolbox.and(wanted, []),
             ..self
         }
     }

@@ -35,24 +35,16 @@ pub async fn main_model(models: &RoutedModels) -> Switched {
     }
 }
 
-/// From a typed name to its models.
-pub fn named(app: &App) -> impl Fn(&str) -> Result<RoutedModels, ModelError> + Send + Sync + use<> {
-    let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
-    move |name| {
-        let overrides = Overrides {
-            model: Some(name.to_owned()),
-            provider: None,
-        };
-        RoutedModels::new(&home, settings.clone(), env.clone(), &overrides)
-    }
-}
-
 /// `/model`
-pub fn switch(app: &App) -> Switch {
-    let named = named(app);
+pub fn switch(models: &Arc<RoutedModels>) -> Switch {
+    let models = models.clone();
     Arc::new(move |name| {
-        let models = named(name);
-        async move { main_model(&models?).await }.boxed()
+        let (models, name) = (models.clone(), name.to_owned());
+        async move {
+            let scope = Scope::new(SessionId::new("switch"));
+            models.switch(&name, &scope).await
+        }
+        .boxed()
     })
 }
 

@@ -20,7 +20,7 @@ use hermes_types::{Effort, Models, Purpose};
 use serde_json::{Value, json};
 
 use super::hands::Hands;
-use super::models::{check_model, explained, main_model, named, switch};
+use super::models::{check_model, explained, main_model, switch};
 use super::place::{Changes, Place};
 use super::signals::Signals;
 use crate::cli::Talk;
@@ -134,6 +134,7 @@ impl Ready {
         let model = main_model(&self.models).await;
         let model = model.map_err(|error| explained(&error))?;
         let hands = Hands::new(app, &self.store, talk, &self.selection, presence, place)?
+            .thinking_with(app, &self.selection, &self.models)
             .keeping(self.scratch)
             .with_servers(mcp)
             .with_children(app, (&self.store, &self.selection), talk, presence);
@@ -169,7 +170,7 @@ impl Ready {
             } else {
                 Titles::None
             },
-            switch: switch(app),
+            switch: switch(&self.models),
             models: self.models,
             model,
             tools: hands.tools(),
@@ -214,7 +215,7 @@ fn servers(
     if servers.entries.is_empty() && !presence.is_person() {
         return Ok(None);
     }
-    let starter = source.starter(&servers, Some(thinker(app, models)))?;
+    let starter = source.starter(&servers, Some(thinker(models)))?;
     let follow = match presence {
         Presence::Person | Presence::Once => Follow::File(Box::new(tell)),
         Presence::Nobody | Presence::Unattended => Follow::Nothing,
@@ -231,10 +232,10 @@ fn tell(news: News) {
 }
 
 /// Models for servers that want to think.
-fn thinker(app: &App, models: &Arc<RoutedModels>) -> Arc<ChooseModel> {
-    let (models, named) = (models.clone(), named(app));
+fn thinker(models: &Arc<RoutedModels>) -> Arc<ChooseModel> {
+    let models = models.clone();
     Arc::new(move |wish| match wish {
-        ModelWish::Configured(name) => named(name)?.client(&Purpose::Main),
+        ModelWish::Configured(name) => models.client(&Purpose::Named(name.to_owned())),
         ModelWish::Hinted(_) | ModelWish::Default => models.client(&Purpose::Aux("mcp")),
     })
 }

@@ -57,6 +57,16 @@ impl Show {
                 let line = out.warn(line);
                 self.line(out, &line)?;
             }
+            AgentEvent::Switched(switched) => {
+                let line = format!(
+                    "{}: {}; {} answers from here on",
+                    one_line(&switched.from),
+                    one_line(&switched.reason),
+                    one_line(&switched.to)
+                );
+                let line = out.warn(line);
+                self.line(out, &line)?;
+            }
             AgentEvent::Notice(text) => {
                 let text = out.faint(printable(text));
                 self.line(out, &text)?;

@@ -96,25 +96,25 @@ pub fn is_streaming_refused(text: &str) -> bool {
     text.contains("stream") && text.contains("not supported")
 }
 
-/// A field of requests that some models refuse.
+/// A field of a request that some servers refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     Reasoning,
     Temperature,
+    OutputLimit,
 }
 
-/// The field a server says this model doesn't take.
+/// The field a server says it does not take, whatever its value.
 pub fn refused_field(text: &str) -> Option<Field> {
     let text = text.to_lowercase();
-    let is_refused = any(&text, words::FIELD_REFUSED);
-    let has = |word: &str| text.contains(word);
-    match () {
-        () if is_refused && has("temperature") => Some(Field::Temperature),
-        () if is_refused && (has("reasoning") || has("encrypted content")) => {
-            Some(Field::Reasoning)
-        }
-        () => None,
+    if !any(&text, words::FIELD_REFUSED) {
+        return None;
     }
+    // The first one named is meant; others may be proposals.
+    let named = words::FIELDS
+        .iter()
+        .filter_map(|(word, field)| Some((text.find(word)?, *field)));
+    named.min_by_key(|(at, _)| *at).map(|(_, field)| field)
 }
 
 fn is_retryable(kind: Kind) -> bool {

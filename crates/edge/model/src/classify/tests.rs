@@ -340,7 +340,10 @@ fn fields_a_model_refuses() {
         Some(Field::Reasoning),
     );
     check("Invalid value for temperature", None);
-    check("Unsupported parameter: 'max_tokens'", None);
+    check(
+        "Unsupported parameter: 'max_tokens'",
+        Some(Field::OutputLimit),
+    );
 }
 
 #[test]

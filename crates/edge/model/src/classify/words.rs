@@ -6,14 +6,6 @@ pub(super) fn any(text: &str, list: &[&str]) -> bool {
 
 pub(super) const GRAMMAR: &[&str] = &["error parsing grammar", "json-schema-to-grammar"];
 
-pub(super) const FIELD_REFUSED: &[&str] = &[
-    "unsupported parameter",
-    "unsupported value",
-    "not supported",
-    "does not support",
-    "deprecated",
-];
-
 /// Of quotas without payment: those that don't come back within minutes.
 pub(super) const FREE_TIER_OVER: &[&str] = &["limit: 0", "perday", "per day", "per_day"];
 
@@ -199,3 +191,25 @@ pub(super) const MODEL_CODES: &[&str] =
     &["model_not_found", "model_not_available", "invalid_model"];
 pub(super) const CONTEXT_CODES: &[&str] = &["context_length_exceeded", "max_tokens_exceeded"];
 pub(super) const OVERLOADED_CODES: &[&str] = &["overloaded_error"];
+
+pub const FIELD_REFUSED: &[&str] = &[
+    "unsupported parameter",
+    "unsupported value",
+    "not supported",
+    "does not support",
+    "is deprecated",
+    "unrecognized request argument",
+    "unknown parameter",
+    "unexpected keyword",
+    "extra inputs are not permitted",
+    "only the default",
+];
+
+pub const FIELDS: &[(&str, super::Field)] = &[
+    ("temperature", super::Field::Temperature),
+    ("max_tokens", super::Field::OutputLimit),
+    ("max_completion_tokens", super::Field::OutputLimit),
+    ("max_output_tokens", super::Field::OutputLimit),
+    ("reasoning", super::Field::Reasoning),
+    ("encrypted content", super::Field::Reasoning),
+];

@@ -107,7 +107,7 @@ fn some_keys_belong_to_another_address() {
         json!({"providers": {"zai": {"detected_endpoint": {"base_url": url, "key_hash": hash}}}});
     fs::write(owner.dir.path().join("auth.json"), store.to_string()).unwrap();
     let models = owner.models(&Overrides::default()).unwrap();
-    check(models.route(), "zai", url);
+    check(&models.route(), "zai", url);
 }
 
 #[test]

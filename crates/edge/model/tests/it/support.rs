@@ -133,7 +133,7 @@ impl Outcome {
     }
 }
 
-pub async fn collect(client: &RouteClient, request: ModelRequest, scope: Scope) -> Outcome {
+pub async fn collect(client: &dyn ModelClient, request: ModelRequest, scope: Scope) -> Outcome {
     let mut stream = client.stream(request, scope);
     let mut events = Vec::new();
     let result = loop {

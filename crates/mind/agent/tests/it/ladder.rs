@@ -1,7 +1,7 @@
 //! Replies that are no answers.
 
 use hermes_testkit::doubles::Canned;
-use hermes_types::{Finish, Message, Role};
+use hermes_types::{Finish, Message, Role, Whom};
 use pretty_assertions::assert_eq;
 
 use crate::{Bench, text};
@@ -109,6 +109,24 @@ async fn an_empty_reply_after_tools_is_nudged_and_leaves_no_trace() {
             .iter()
             .all(|message| !text(message).contains("(empty)"))
     );
+}
+
+#[tokio::test]
+async fn who_says_nothing_is_replaced_if_there_is_somebody() {
+    let nothing = || [(); 4].map(|()| Canned::text(""));
+    let mut bench = Bench::new(nothing().into_iter().chain([Canned::text("Hi")]));
+    assert_eq!(bench.turn("go").await.text, "Hi");
+    let whom: Vec<_> = bench.model.requests().iter().map(|r| r.whom).collect();
+    let stay = Whom::Stay;
+    assert_eq!(whom, [Whom::Usual, stay, stay, stay, Whom::Next]);
+
+    let mut alone = Bench::new(nothing());
+    let end = alone.turn("go").await;
+    assert_eq!(
+        (end.reason.as_str(), end.api_calls),
+        ("empty_response_exhausted", 4)
+    );
+    assert!(end.error.unwrap().contains("returned nothing"));
 }
 
 #[tokio::test]

@@ -25,6 +25,9 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest) -> Wire {
     {
         body.insert(field.to_owned(), limit.into());
     }
+    if let Some(temperature) = temperature(route, request) {
+        body.insert("temperature".to_owned(), temperature.into());
+    }
     if !route.concessions.no_streaming {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
@@ -181,7 +184,18 @@ fn tools(route: &Route, tools: &[ToolDef]) -> Value {
     tools.collect()
 }
 
+/// Kimi's models insist on their own.
+fn temperature(route: &Route, request: &ModelRequest) -> Option<f64> {
+    let is_kimi = route.model.rsplit('/').next()?.starts_with("kimi-");
+    request
+        .temperature
+        .filter(|_| !is_kimi && !route.concessions.no_temperature)
+}
+
 fn output_limit(route: &Route, request: &ModelRequest) -> Option<u64> {
+    if route.concessions.no_output_limit {
+        return None;
+    }
     let quirks = &route.quirks;
     let ceiling = quirks.output_ceiling.then(|| limits::output(&route.model));
     let asked = request.max_output.or(route.max_output);
