@@ -32,12 +32,21 @@ pub struct CannedModel {
 
 impl CannedModel {
     pub fn new(canned: impl IntoIterator<Item = Canned>) -> Arc<Self> {
+        Self::named("canned-1", 131_072, canned)
+    }
+
+    /// With a name and a window of its own.
+    pub fn named(
+        model: &str,
+        context_length: u64,
+        canned: impl IntoIterator<Item = Canned>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             info: ModelInfo {
                 provider: "canned".to_owned(),
-                model: "canned-1".to_owned(),
+                model: model.to_owned(),
                 base_url: String::new(),
-                context_length: 131_072,
+                context_length,
             },
             canned: Mutex::new(canned.into_iter().collect()),
             requests: Mutex::default(),
@@ -155,6 +164,16 @@ impl Models for CannedModel {
             ModelErrorKind::NotConfigured,
             "no other model in this test",
         ))
+    }
+}
+
+/// The same model for every side task.
+#[derive(Debug)]
+pub struct SideModel(pub Arc<CannedModel>);
+
+impl Models for SideModel {
+    fn client(&self, _: &Purpose) -> Result<Arc<dyn ModelClient>, ModelError> {
+        Ok(self.0.clone())
     }
 }
 

@@ -43,7 +43,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|talk|stream|resume|batch|turns|store|mcp|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|stream|resume|compact|batch|turns|store|mcp|kill|crowd]",
         bench::run,
     ),
     (

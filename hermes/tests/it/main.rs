@@ -10,6 +10,7 @@
 mod backup;
 mod bench;
 mod chat;
+mod compact;
 mod config;
 mod delegate;
 mod demo;

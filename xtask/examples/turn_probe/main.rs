@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use hermes_agent::{Limits, Toolbox};
+use hermes_agent::{Limits, Prompt, Toolbox};
 use hermes_exec::files::{Cwd, LocalWorkspace};
 use hermes_home::config::Settings;
 use hermes_home::{Env, Home, Resolved, clock};
@@ -169,7 +169,10 @@ impl World {
             tools: Arc::new(move || toolbox.clone()),
             workspace: Arc::new(LocalWorkspace::new(cwd)),
             limits: Limits::default(),
-            system: system_prompt(&self.home, &around),
+            system: {
+                let home = self.home.clone();
+                Prompt::new(move |_| system_prompt(&home, &around))
+            },
             switch: Arc::new(|name| {
                 let kind = ModelErrorKind::NotConfigured;
                 let error = ModelError::new(kind, format!("no {name} here"));

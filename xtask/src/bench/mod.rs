@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: our figures beside their bars and beside the Python program, measured in the same run on the same machine.
 
 mod children;
+mod compact;
 mod durability;
 mod failover;
 mod mcp;
@@ -31,6 +32,7 @@ const GROUPS: &[(&str, Group)] = &[
     ("stream", stream::rows),
     ("failover", failover::rows),
     ("resume", resume::rows),
+    ("compact", compact::rows),
     ("batch", turns::batch_rows),
     ("turns", turns::crowd_rows),
     ("children", children::rows),

@@ -1,6 +1,7 @@
 //! `cargo xtask real`: the checks that need somebody else's program. Vendors' clients against our fakes, the Python program against our home.
 
 mod clients;
+mod compacted;
 mod interop;
 mod mcp;
 mod mcp_serve;
@@ -20,6 +21,7 @@ pub fn run(args: Args) -> Result<()> {
     if wanted("python") {
         interop::run(&mut checks)?;
         talk::run(&mut checks)?;
+        compacted::run(&mut checks)?;
     }
     if wanted("mcp") {
         mcp::run(&mut checks)?;

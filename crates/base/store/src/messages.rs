@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Rewritten messages lie this far apart, so that their order shows in their time as well.
-const STEP_SECONDS: f64 = 1e-6;
+pub(crate) const STEP_SECONDS: f64 = 1e-6;
 
 impl Store {
     /// Adds a message to the end of a session and returns its id, after the commit.
@@ -91,7 +91,12 @@ impl Store {
 }
 
 /// Adds one row; the triggers add it to the search tables.
-fn insert(db: &Db, session: &SessionId, cells: &[(&'static str, Cell)], at: f64) -> Sql<i64> {
+pub(crate) fn insert(
+    db: &Db,
+    session: &SessionId,
+    cells: &[(&'static str, Cell)],
+    at: f64,
+) -> Sql<i64> {
     let present: Vec<_> = cells
         .iter()
         .filter(|(column, _)| db.shape.message_has(column))

@@ -142,8 +142,8 @@ fn holder(db: &Db, title: &str, id: &str) -> Sql<Option<String>> {
     Ok(stmt.query_row([title, id], |row| row.get(0)).optional()?)
 }
 
-fn next_in_lineage(db: &Db, title: &str) -> Sql<String> {
-    let base = split_number(title).map_or(title, |(base, _)| base);
+pub(crate) fn next_in_lineage(db: &Db, title: &str) -> Sql<String> {
+    let base = base(title);
     let used = numbered(db, base)?;
     let exact = holder(db, base, "")?.is_some();
     let highest = used.iter().map(|(_, number)| *number).max();
@@ -178,6 +178,11 @@ fn numbered(db: &Db, base: &str) -> Sql<Vec<(String, u64)>> {
         }
     }
     Ok(found)
+}
+
+/// A title without the number of its place in a conversation.
+pub(crate) fn base(title: &str) -> &str {
+    split_number(title).map_or(title, |(base, _)| base)
 }
 
 fn split_number(title: &str) -> Option<(&str, u64)> {

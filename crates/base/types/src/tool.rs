@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::{Asker, Child, Models, Scope, Workspace};
+use crate::{Asker, Child, Models, Scope, SessionId, Workspace};
 
 /// The arguments of a call, already repaired and brought to the schema's types.
 pub type Args = Map<String, Value>;
@@ -26,6 +26,12 @@ pub trait Tool: Send + Sync {
 
     /// How many calls of it one reply may have; those beyond are left out.
     fn most_per_reply(&self) -> Option<usize> {
+        None
+    }
+
+    /// The conversation was made shorter: what this tool has shown in it is gone. What the model must be told
+    /// again, if anything.
+    fn compacted(&self, _session: &SessionId) -> Option<String> {
         None
     }
 }

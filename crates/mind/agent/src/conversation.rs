@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, Role, Usage};
+use hermes_types::{
+    Content, Cost, Journal, KnownPart, Message, Part, Role, SessionId, Shorter, Usage,
+};
 
+use crate::compact::Load;
 use crate::request;
 
 /// What was said, and where it is written down.
@@ -18,6 +21,7 @@ pub struct Conversation {
     journal: Arc<dyn Journal>,
     /// The first failure to write something down; the conversation goes on without.
     lost: Option<String>,
+    load: Load,
 }
 
 impl Conversation {
@@ -25,6 +29,7 @@ impl Conversation {
     pub fn resume(system: String, mut messages: Vec<Message>, journal: Arc<dyn Journal>) -> Self {
         request::mend(&mut messages);
         Self {
+            load: Load::of(&messages),
             system,
             overlay: String::new(),
             messages,
@@ -44,6 +49,7 @@ impl Conversation {
             scaffold: Vec::new(),
             journal: self.journal.clone(),
             lost: self.lost.clone(),
+            load: self.load.clone(),
         }
     }
 
@@ -72,6 +78,47 @@ impl Conversation {
         self.messages.push(message);
         // Two user messages in a row become one, in memory as on the wire.
         request::mend(&mut self.messages);
+    }
+
+    /// Goes on with fewer messages, and with another prompt if there is one. The session it goes on in, if that
+    /// is another one.
+    pub(crate) async fn shorten(
+        &mut self,
+        system: Option<String>,
+        mut messages: Vec<Message>,
+    ) -> Option<SessionId> {
+        request::mend(&mut messages);
+        self.scaffold.clear();
+        self.messages = messages;
+        self.system = system.unwrap_or_else(|| std::mem::take(&mut self.system));
+        let shorter = Shorter {
+            system: &self.system,
+            messages: &self.messages,
+        };
+        let kept = self.journal.compact(shorter).await;
+        kept.unwrap_or_else(|reason| {
+            self.note(Err(reason));
+            None
+        })
+    }
+
+    /// How full it is.
+    pub fn load(&self) -> &Load {
+        &self.load
+    }
+
+    /// Stays as it is as long as it fits: its owner has just brought back what was left out.
+    pub fn stay_whole(&mut self) {
+        self.load.hold();
+    }
+
+    pub(crate) fn load_mut(&mut self) -> &mut Load {
+        &mut self.load
+    }
+
+    /// Takes note of what the provider counted for the request that was just answered.
+    pub(crate) fn heard(&mut self, usage: &Usage) {
+        self.load.heard(usage, self.messages.len() + 1);
     }
 
     /// Adds messages for the next request only.
@@ -125,6 +172,12 @@ impl Conversation {
 
     pub async fn count(&mut self, usage: &Usage, cost: &Cost) {
         let written = self.journal.usage(usage, cost).await;
+        self.note(written);
+    }
+
+    /// Counts what a side task used.
+    pub async fn count_aside(&mut self, task: &'static str, usage: &Usage, cost: &Cost) {
+        let written = self.journal.side_usage(task, usage, cost).await;
         self.note(written);
     }
 

@@ -65,7 +65,7 @@ const RECENT: usize = 5;
 pub const NOTHING: &str =
     "the model returned nothing, several times; try again or choose another model";
 
-const CONTINUE: &str = "[Your reply was cut off by the output limit. Continue exactly where you stopped; don't repeat anything.]";
+pub(crate) const CONTINUE: &str = "[Your reply was cut off by the output limit. Continue exactly where you stopped; don't repeat anything.]";
 const NUDGE: &str = "[Your last reply was empty. Look at the tool results above and go on with the task, or give your answer.]";
 const CUT: &str = "The arguments of this call were cut off by the output limit, so it was not run. Write less at a time: several smaller calls.";
 const SKIPPED: &str = "Skipped because another call in the same reply was wrong; send it again.";

@@ -3,6 +3,7 @@
 mod batch;
 mod calls;
 mod coerce;
+mod compact;
 mod conversation;
 mod guard;
 mod hints;
@@ -22,6 +23,10 @@ mod toolbox;
 mod turn;
 mod verifier;
 
+pub use compact::{
+    Compaction, Continuation, Feasibility, Focus, Load, Numbers, OnFailure, Passed, Preview,
+    Prompt, Redact, Sizes,
+};
 pub use conversation::Conversation;
 pub use guard::{Counts, GuardLimits};
 pub use hints::Hints;

@@ -1,12 +1,19 @@
-//! The model's own task list, kept for one session.
+//! The model's own task lists, one for each conversation.
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt};
-use hermes_types::{Args, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
+use hermes_types::{Args, CallCx, Parallel, SessionId, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 const STATUSES: &[&str] = &["pending", "in_progress", "completed", "cancelled"];
+
+/// How the list begins when the conversation was made shorter and it is said again.
+pub(crate) const KEPT: &str = "[Your task list, kept while the conversation was made shorter]";
+
+/// Lists that are kept; ids sort by age, so the oldest goes.
+const LISTS: usize = 256;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +26,7 @@ struct Item {
 /// `todo`: no arguments read the list, `todos` replace it or, with `merge`, change parts of it.
 pub struct Todo {
     spec: ToolSpec,
-    items: Mutex<Vec<Item>>,
+    lists: Mutex<BTreeMap<SessionId, Vec<Item>>>,
 }
 
 impl Default for Todo {
@@ -64,7 +71,7 @@ impl Default for Todo {
         };
         Self {
             spec,
-            items: Mutex::default(),
+            lists: Mutex::default(),
         }
     }
 }
@@ -74,19 +81,46 @@ impl Tool for Todo {
         &self.spec
     }
 
-    fn call<'a>(&'a self, args: Args, _: &'a CallCx) -> BoxFuture<'a, ToolOutput> {
-        let mut items = self.items.lock().unwrap_or_else(PoisonError::into_inner);
+    fn call<'a>(&'a self, args: Args, cx: &'a CallCx) -> BoxFuture<'a, ToolOutput> {
+        let mut lists = self.lists();
+        if lists.len() > LISTS {
+            lists.pop_first();
+        }
+        let items = lists.entry(cx.scope.session.clone()).or_default();
         if let Some(given) = args.get("todos").and_then(Value::as_array) {
             if args.get("merge") == Some(&Value::Bool(true)) {
-                merge(&mut items, given);
+                merge(items, given);
             } else {
                 *items = replacement(given);
             }
         }
-        let output = ToolOutput::json(&shown(&items));
-        drop(items);
+        let output = ToolOutput::json(&shown(items));
+        drop(lists);
         async move { output }.boxed()
     }
+
+    fn compacted(&self, session: &SessionId) -> Option<String> {
+        self.lists()
+            .get(session)
+            .and_then(|items| said_again(items))
+    }
+}
+
+impl Todo {
+    fn lists(&self) -> MutexGuard<'_, BTreeMap<SessionId, Vec<Item>>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is still open of a list, if anything is.
+fn said_again(items: &[Item]) -> Option<String> {
+    let line = |item: &Item| match item.status.as_str() {
+        "pending" => Some(format!("\n- [ ] {}. {}", item.id, item.content)),
+        "in_progress" => Some(format!("\n- [>] {}. {}", item.id, item.content)),
+        _ => None,
+    };
+    let open: String = items.iter().filter_map(line).collect();
+    (!open.is_empty()).then(|| format!("{KEPT}{open}"))
 }
 
 /// Of several items with one id the last counts, in the place of the last.

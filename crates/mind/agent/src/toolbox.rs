@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hermes_types::{Availability, Tool, ToolDef};
+use hermes_types::{Availability, SessionId, Tool, ToolDef};
 
 use crate::names;
 
@@ -59,6 +59,14 @@ impl Toolbox {
 
     pub fn names(&self) -> Vec<&str> {
         self.tools.keys().map(String::as_str).collect()
+    }
+
+    /// Tells all tools that the conversation was made shorter; what they want said again.
+    pub fn compacted(&self, session: &SessionId) -> Vec<String> {
+        self.tools
+            .values()
+            .filter_map(|tool| tool.compacted(session))
+            .collect()
     }
 
     /// What the model is told.

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use hermes_types::{
-    AgentEvent, Asker, Content, Effort, Message, ModelClient, ModelError, ModelErrorKind,
-    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Whom, Workspace,
+    AgentEvent, Asker, Content, Cost, Effort, Message, ModelClient, ModelError, ModelErrorKind,
+    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Usage, Whom, Workspace,
 };
 
 use crate::batch;
+use crate::compact::{Compaction, Relief, Strain};
 use crate::conversation::Conversation;
 use crate::guard::{Guard, GuardLimits};
 use crate::hints::Hints;
@@ -46,6 +47,7 @@ pub struct Limits {
     pub verify_files: bool,
     /// How long an interrupted stream may take to end.
     pub patience: Duration,
+    pub compaction: Compaction,
 }
 
 impl Default for Limits {
@@ -57,6 +59,7 @@ impl Default for Limits {
             guard: GuardLimits::default(),
             verify_files: true,
             patience: Duration::from_millis(300),
+            compaction: Compaction::default(),
         }
     }
 }
@@ -75,7 +78,7 @@ impl Events {
     }
 }
 
-const SUMMARISE: &str = "[The step limit of this turn is reached. Without calling any tools, sum up what was done, \
+pub(crate) const SUMMARISE: &str = "[The step limit of this turn is reached. Without calling any tools, sum up what was done, \
                          what was found and what is left to do.]";
 
 impl Turn {
@@ -115,6 +118,8 @@ impl Turn {
         let mut room = None;
         let mut whom = Whom::Usual;
         let mut recovered = Recovered::default();
+        let mut strain = Strain::default();
+        self.make_room(conversation, end).await;
         loop {
             if self.scope.is_cancelled() {
                 return interrupted(end, "interrupted_by_user");
@@ -151,9 +156,17 @@ impl Turn {
                         room = Some(tokens);
                         continue;
                     }
-                    None => return unanswered(end, &error),
+                    None => match self.relieve(&error, conversation, &mut strain, end).await {
+                        Relief::Shorter => continue,
+                        Relief::Exhausted(told) => {
+                            return failed(end, String::new(), told, "compression_exhausted");
+                        }
+                        Relief::Other => return unanswered(end, &error),
+                    },
                 },
             };
+            strain.is_over();
+            conversation.heard(&reply.usage);
             conversation.count(&reply.usage, &reply.cost).await;
             match climb.next(reply, conversation.messages(), &self.toolbox) {
                 Next::Answer { message, text } => {
@@ -168,6 +181,7 @@ impl Turn {
                     if let Some(reason) = pipeline.halted() {
                         return self.halt(conversation, reason, end).await;
                     }
+                    self.keep_room(conversation, end).await;
                 }
                 Next::Append(messages) => {
                     budget -= 1;
@@ -255,7 +269,7 @@ impl Turn {
                 }
                 ModelEvent::ToolCall(_) => {}
                 ModelEvent::Done(reply) => {
-                    self.add_up(&reply, end);
+                    self.add_up(&reply.usage, &reply.cost, end);
                     return Ok(reply);
                 }
             }
@@ -266,11 +280,11 @@ impl Turn {
         ))
     }
 
-    fn add_up(&self, reply: &ModelReply, end: &mut TurnEnd) {
-        end.usage += reply.usage;
+    pub(crate) fn add_up(&self, usage: &Usage, cost: &Cost, end: &mut TurnEnd) {
+        end.usage += *usage;
         self.events.send(AgentEvent::Usage {
-            usage: reply.usage,
-            usd: reply.cost.usd,
+            usage: *usage,
+            usd: cost.usd,
         });
     }
 

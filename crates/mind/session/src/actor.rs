@@ -7,19 +7,18 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
-use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
+use hermes_agent::{Conversation, Events, Hints, Limits, Prompt, Steer, Toolbox, Turn};
 use hermes_home::clock;
 use hermes_store::Store;
 use hermes_types::{
-    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, TurnEnd,
-    Workspace,
+    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Workspace,
 };
 use jiff::Zoned;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::ask::{Asking, SessionAsker};
-use crate::begin::begin;
+use crate::begin::{Beginning, Current};
 use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::StopJobs;
@@ -80,8 +79,8 @@ pub struct Opening {
     pub tools: ToolSource,
     pub workspace: Arc<dyn Workspace>,
     pub limits: Limits,
-    /// The system prompt, should the session have none yet.
-    pub system: String,
+    /// Builds the system prompt: for a session that has none yet, and anew when a conversation was made shorter.
+    pub system: Prompt,
     /// Finds another model by the name a person types.
     pub switch: Switch,
     /// Where `/save` writes.
@@ -109,8 +108,8 @@ pub type Switched = Result<Arc<dyn ModelClient>, ModelError>;
 /// A handle to a live session. Dropping it closes the session.
 #[derive(Debug)]
 pub struct Session {
-    /// Changes when the person goes on with another conversation.
-    id: watch::Receiver<SessionId>,
+    /// Changes when the person goes on with another conversation, or this one goes on in another row.
+    current: watch::Receiver<Current>,
     inbox: mpsc::Sender<Input>,
 }
 
@@ -120,14 +119,17 @@ impl Session {
         let (source, feed) = feed();
         let events = source.events();
         let (inbox, incoming) = mpsc::channel(INBOX);
-        let (id, conversation) = begin(&opening).await?;
-        let (current, seen) = watch::channel(id.clone());
+        let beginning = Beginning::of(&opening).await?;
+        let (current, seen) = watch::channel(beginning.current.clone());
+        let Current { row, task } = beginning.current.clone();
+        let conversation = beginning.conversation(&opening, current.clone());
         let live = Live {
             current,
             asker: Arc::new(SessionAsker::new(opening.asking, events.clone())),
             hints: Arc::new(Mutex::new(Hints::new(opening.workspace.cwd()))),
-            scope: Scope::new(id.clone()),
-            id,
+            scope: Scope::new(task.clone()),
+            id: row,
+            task,
             waiting: VecDeque::new(),
             steer: Steer::default(),
             conversation,
@@ -145,11 +147,18 @@ impl Session {
             aside: JoinSet::new(),
             _source: source,
         };
-        Ok((Self { id: seen, inbox }, live, feed))
+        let current = seen;
+        Ok((Self { current, inbox }, live, feed))
     }
 
+    /// Where the conversation is stored now.
     pub fn id(&self) -> SessionId {
-        self.id.borrow().clone()
+        self.current.borrow().row.clone()
+    }
+
+    /// What files, task lists and background jobs know the conversation by; stays when it is made shorter.
+    pub fn task(&self) -> SessionId {
+        self.current.borrow().task.clone()
     }
 
     /// Waits for room in the inbox; a session that is over takes nothing in.
@@ -160,9 +169,12 @@ impl Session {
 
 /// The running side of a session.
 pub struct Live {
+    /// Where the conversation is stored.
     pub(crate) id: SessionId,
-    /// Tells the handle when it changes.
-    pub(crate) current: watch::Sender<SessionId>,
+    /// What tools know it by.
+    pub(crate) task: SessionId,
+    /// Tells the handle when they change.
+    pub(crate) current: watch::Sender<Current>,
     pub(crate) opening: Opening,
     pub(crate) conversation: Conversation,
     pub(crate) events: Events,
@@ -171,7 +183,7 @@ pub struct Live {
     pub(crate) wanted_title: Option<String>,
     incoming: mpsc::Receiver<Input>,
     /// Prompts that came while a turn ran.
-    waiting: VecDeque<Message>,
+    pub(crate) waiting: VecDeque<Message>,
     asker: Arc<SessionAsker>,
     steer: Steer,
     hints: Arc<Mutex<Hints>>,
@@ -199,7 +211,7 @@ enum Span {
 
 /// Why a turn's wait ended.
 #[derive(PartialEq)]
-enum After {
+pub(crate) enum After {
     Turn,
     Close,
 }
@@ -291,9 +303,8 @@ impl Live {
     async fn turn(&mut self, prompt: Message) -> After {
         self.fill_purses().await;
         let scope = Scope {
-            session: self.id.clone(),
             purse: self.purses.turn.clone(),
-            ..self.scope.child()
+            ..self.work()
         };
         // The turn has the conversation for itself; everything else stays with us meanwhile.
         let mut conversation = self.conversation.hand_over();
@@ -303,23 +314,40 @@ impl Live {
             self.watch(running, &scope).await
         };
         self.conversation = conversation;
+        self.follow();
         if let Some(text) = end.pending_steer.filter(|_| !end.interrupted) {
             self.waiting.push_front(Message::user(text));
         }
         after
     }
 
-    /// Waits for the end of a turn while taking in what comes.
-    async fn watch(
+    /// Work on the conversation that can be interrupted on its own.
+    pub(crate) fn work(&self) -> Scope {
+        Scope {
+            session: self.task.clone(),
+            purse: self.purses.session.clone(),
+            ..self.scope.child()
+        }
+    }
+
+    /// Takes note of where the conversation is now.
+    pub(crate) fn follow(&mut self) {
+        let current = self.current.borrow().clone();
+        (self.id, self.task) = (current.row, current.task);
+    }
+
+    /// Waits for the end of some work while taking in what comes.
+    pub(crate) async fn watch<T>(
         &mut self,
-        mut running: Pin<&mut impl Future<Output = TurnEnd>>,
+        mut running: Pin<&mut impl Future<Output = T>>,
         scope: &Scope,
-    ) -> (TurnEnd, After) {
+    ) -> (T, After) {
         loop {
             let input = tokio::select! {
                 end = &mut running => return (end, After::Turn),
                 input = self.incoming.recv() => input,
             };
+            self.follow();
             match input.filter(|input| !is_leaving(input)) {
                 Some(input) => self.meanwhile(input, scope).await,
                 None => {
@@ -330,7 +358,9 @@ impl Live {
         }
     }
 
-    fn prepare(&self, scope: &Scope) -> Turn {
+    pub(crate) fn prepare(&self, scope: &Scope) -> Turn {
+        let mut limits = self.opening.limits.clone();
+        limits.compaction.prompt = self.opening.system.clone();
         Turn {
             model: self.opening.model.clone(),
             toolbox: (self.opening.tools)(),
@@ -341,7 +371,7 @@ impl Live {
             events: self.watched(),
             steer: self.steer.clone(),
             hints: self.hints.clone(),
-            limits: self.opening.limits.clone(),
+            limits,
         }
     }
 

@@ -5,42 +5,89 @@ use std::sync::Arc;
 use hermes_agent::Conversation;
 use hermes_home::clock;
 use hermes_store::{NewSession, Reach};
-use hermes_types::SessionId;
+use hermes_types::{Message, SessionId};
+use tokio::sync::watch;
 
 use crate::actor::{Opening, Which};
 use crate::journal::StoreJournal;
 
-pub(crate) async fn begin(opening: &Opening) -> hermes_store::Result<(SessionId, Conversation)> {
-    let info = opening.model.info();
-    let (id, system, messages) = match &opening.which {
-        Which::New => (new_id(), opening.system.clone(), Vec::new()),
-        Which::Existing(id) => {
-            let stored = opening
-                .store
-                .session(id)
-                .await?
-                .and_then(|session| session.system_prompt);
-            let messages = opening.store.conversation(id, Reach::Session).await?;
-            if let Err(error) = opening.store.reopen_session(id).await {
-                // It can be read, so it can be gone on with; the first message will say that nothing is saved.
-                tracing::warn!("{id}: {error}");
+/// Which conversation a session is in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Current {
+    /// Where it is stored; another one once it was made shorter.
+    pub row: SessionId,
+    /// What files, task lists and background jobs know it by: the first of its rows, for good.
+    pub task: SessionId,
+}
+
+/// A conversation before anything is said in it.
+pub(crate) struct Beginning {
+    pub current: Current,
+    system: String,
+    messages: Vec<Message>,
+}
+
+impl Beginning {
+    pub async fn of(opening: &Opening) -> hermes_store::Result<Self> {
+        match &opening.which {
+            Which::New => {
+                let row = new_id();
+                Ok(Self {
+                    current: Current {
+                        task: row.clone(),
+                        row,
+                    },
+                    system: built(opening),
+                    messages: Vec::new(),
+                })
             }
-            (
-                id.clone(),
-                stored
-                    .filter(|text| !text.is_empty())
-                    .unwrap_or_else(|| opening.system.clone()),
-                messages,
-            )
+            Which::Existing(id) => Self::stored(opening, id).await,
         }
-    };
-    let row = NewSession {
-        model: Some(info.model.clone()),
-        system_prompt: Some(system.clone()),
-        ..NewSession::new(id.clone(), opening.source.clone())
-    };
-    let journal = Arc::new(StoreJournal::new(opening.store.clone(), row));
-    Ok((id, Conversation::resume(system, messages, journal)))
+    }
+
+    async fn stored(opening: &Opening, id: &SessionId) -> hermes_store::Result<Self> {
+        let store = &opening.store;
+        let stored = store
+            .session(id)
+            .await?
+            .and_then(|session| session.system_prompt);
+        let messages = store.conversation(id, Reach::Session).await?;
+        let task = store.root(id).await?;
+        if let Err(error) = store.reopen_session(id).await {
+            // It can be read, so it can be gone on with; the first message will say that nothing is saved.
+            tracing::warn!("{id}: {error}");
+        }
+        Ok(Self {
+            current: Current {
+                row: id.clone(),
+                task,
+            },
+            system: stored
+                .filter(|text| !text.is_empty())
+                .unwrap_or_else(|| built(opening)),
+            messages,
+        })
+    }
+
+    /// The conversation; whoever watches `current` learns when it goes on in another row.
+    pub fn conversation(self, opening: &Opening, current: watch::Sender<Current>) -> Conversation {
+        let row = NewSession {
+            model: Some(opening.model.info().model.clone()),
+            system_prompt: Some(self.system.clone()),
+            ..NewSession::new(self.current.row.clone(), opening.source.clone())
+        };
+        let continuation = opening.limits.compaction.continuation;
+        let journal = StoreJournal::new(opening.store.clone(), row, continuation, current);
+        Conversation::resume(self.system, self.messages, Arc::new(journal))
+    }
+}
+
+/// The prompt as it is now.
+fn built(opening: &Opening) -> String {
+    opening
+        .system
+        .build(opening.model.info())
+        .unwrap_or_default()
 }
 
 pub(crate) fn new_id() -> SessionId {

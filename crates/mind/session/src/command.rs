@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::actor::{Live, Which};
-use crate::begin::begin;
+use crate::begin::Beginning;
 use crate::personality::Personalities;
 use crate::slash::{Slash, help};
 
@@ -27,6 +27,7 @@ impl Live {
         match slash.name {
             "quit" => return Then::Leave,
             "retry" => return self.retry().await,
+            "compress" => return self.compress(rest).await,
             _ => {}
         }
         let said = match slash.name {
@@ -38,7 +39,7 @@ impl Live {
             "personality" => self.change_personality(rest).await,
             "reload-mcp" => self.reload_servers(rest).await,
             "stop" => {
-                let told = self.stop_jobs(self.id.clone()).await;
+                let told = self.stop_jobs(self.task.clone()).await;
                 told.unwrap_or_else(|| "nothing is running".to_owned())
             }
             _ => self.tell(slash, rest).await,
@@ -56,6 +57,7 @@ impl Live {
             "status" => self.status().await,
             "usage" => self.usage().await,
             "insights" => self.insights(rest).await,
+            "context" => self.context(),
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
@@ -66,7 +68,7 @@ impl Live {
     }
 
     async fn start_anew(&mut self, title: &str) -> String {
-        let (reason, before) = ("new_session", self.id.clone());
+        let (reason, before) = ("new_session", self.task.clone());
         self.end_with(reason).await;
         if let Err(error) = self.open(Which::New).await {
             return error.to_string();
@@ -132,10 +134,10 @@ impl Live {
 
     pub(crate) async fn open(&mut self, which: Which) -> hermes_store::Result<()> {
         self.opening.which = which;
-        let (id, conversation) = begin(&self.opening).await?;
-        // A handle that is gone needs no news.
-        let _ = self.current.send(id.clone());
-        (self.id, self.conversation) = (id, conversation);
+        let beginning = Beginning::of(&self.opening).await?;
+        self.current.send_replace(beginning.current.clone());
+        self.follow();
+        self.conversation = beginning.conversation(&self.opening, self.current.clone());
         self.wanted_title = None;
         self.conversation.overlay = self.overlay();
         Ok(())

@@ -26,7 +26,7 @@ impl Live {
 
     /// The same while a turn runs, which must not wait for it.
     pub(crate) fn stop_jobs_aside(&mut self) {
-        let (events, id) = (self.events.clone(), self.id.clone());
+        let (events, id) = (self.events.clone(), self.task.clone());
         if let Some(stop) = self.stop_jobs.clone() {
             self.aside.spawn(async move {
                 if let Some(told) = stopped(stop(id).await) {

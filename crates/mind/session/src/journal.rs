@@ -3,10 +3,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::{BoxFuture, FutureExt};
+use hermes_agent::Continuation;
 use hermes_home::clock;
-use hermes_store::{NewSession, Occasion, Store};
+use hermes_store::{NewSession, Occasion, Shortened, Store};
 use hermes_types::{Content, Cost, Journal, KnownPart, Message, Part, SessionId, Shorter, Usage};
 use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::begin::{Current, new_id};
 
 /// What the store shows instead of a picture: pictures are for the model, the record is for reading.
 const PICTURE: &str = "[screenshot]";
@@ -15,21 +19,32 @@ const PICTURE: &str = "[screenshot]";
 /// nothing was said leaves nothing behind.
 pub struct StoreJournal {
     store: Store,
+    /// What the row is made from.
     session: NewSession,
     begun: AtomicBool,
+    continuation: Continuation,
+    /// Where the conversation is; changed here and read by everybody.
+    current: watch::Sender<Current>,
 }
 
 impl StoreJournal {
-    pub fn new(store: Store, session: NewSession) -> Self {
+    pub fn new(
+        store: Store,
+        session: NewSession,
+        continuation: Continuation,
+        current: watch::Sender<Current>,
+    ) -> Self {
         Self {
             store,
             session,
             begun: AtomicBool::new(false),
+            continuation,
+            current,
         }
     }
 
-    pub fn id(&self) -> &SessionId {
-        &self.session.id
+    pub fn id(&self) -> SessionId {
+        self.current.borrow().row.clone()
     }
 
     async fn begin(&self) -> Result<(), String> {
@@ -45,13 +60,30 @@ impl StoreJournal {
     }
 }
 
+impl StoreJournal {
+    /// In the same row if that is wanted and nothing is lost by it, else in a new one.
+    async fn go_on(&self, shortened: Shortened) -> hermes_store::Result<Option<SessionId>> {
+        let here = self.id();
+        if self.continuation == Continuation::InPlace
+            && self.store.set_aside(&here, shortened.clone()).await?
+        {
+            return Ok(None);
+        }
+        let next = new_id();
+        self.store.split(&here, &next, shortened).await?;
+        self.current
+            .send_modify(|current| current.row = next.clone());
+        Ok(Some(next))
+    }
+}
+
 impl Journal for StoreJournal {
     fn append<'a>(&'a self, message: &'a Message) -> BoxFuture<'a, Result<(), String>> {
         async move {
             self.begin().await?;
             let stored = self
                 .store
-                .append(self.id(), &for_record(message), Timestamp::now())
+                .append(&self.id(), &for_record(message), Timestamp::now())
                 .await;
             stored.map(|_| ()).map_err(|error| error.to_string())
         }
@@ -64,7 +96,7 @@ impl Journal for StoreJournal {
             let messages: Vec<Message> = messages.iter().map(for_record).collect();
             let stored = self
                 .store
-                .replace_messages(self.id(), &messages, Timestamp::now())
+                .replace_messages(&self.id(), &messages, Timestamp::now())
                 .await;
             stored.map(|_| ()).map_err(|error| error.to_string())
         }
@@ -75,7 +107,18 @@ impl Journal for StoreJournal {
         &'a self,
         shorter: Shorter<'a>,
     ) -> BoxFuture<'a, Result<Option<SessionId>, String>> {
-        async move { self.rewrite(shorter.messages).await.map(|()| None) }.boxed()
+        async move {
+            self.begin().await?;
+            let shortened = Shortened {
+                system_prompt: shorter.system.to_owned(),
+                messages: shorter.messages.iter().map(for_record).collect(),
+                at: Timestamp::now(),
+            };
+            self.go_on(shortened)
+                .await
+                .map_err(|error| error.to_string())
+        }
+        .boxed()
     }
 
     fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
@@ -90,7 +133,7 @@ impl Journal for StoreJournal {
     ) -> BoxFuture<'a, Result<(), String>> {
         async move {
             self.begin().await?;
-            count(&self.store, self.id(), task, (usage, cost)).await
+            count(&self.store, &self.id(), task, (usage, cost)).await
         }
         .boxed()
     }

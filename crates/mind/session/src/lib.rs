@@ -5,6 +5,8 @@ mod ask;
 mod begin;
 mod clarify;
 mod command;
+mod compress;
+mod context;
 mod delegate;
 mod feed;
 mod insights;

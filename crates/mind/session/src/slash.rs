@@ -66,6 +66,19 @@ pub const TABLE: &[Slash] = &[
     },
     slash("save", "", "write the conversation to a file", "Session"),
     Slash {
+        aliases: &["compact"],
+        ..slash(
+            "compress",
+            "[topic|--preview|--undo]",
+            "sum up the older part of the conversation",
+            "Session",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash("context", "", "what fills the model's window", "Info")
+    },
+    Slash {
         anytime: true,
         ..slash(
             "status",

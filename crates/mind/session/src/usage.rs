@@ -20,7 +20,7 @@ impl Live {
         let mut lines = used(&account);
         lines.extend(self.costs(&account).await);
         lines.extend(models(&account));
-        lines.push(self.context());
+        lines.push(self.window());
         if let Ok(Some(session)) = store.session(&self.id).await {
             let since = clock::local(session.started_at).strftime("%Y-%m-%d %H:%M");
             lines.push((
@@ -66,7 +66,7 @@ impl Live {
         lines
     }
 
-    fn context(&self) -> Line {
+    fn window(&self) -> Line {
         let window = self.opening.model.info().context_length;
         let (used, roughly) = match self.purses.context.load(Ordering::Relaxed) {
             0 => (self.estimate(), "about "),

@@ -21,7 +21,7 @@ use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{Clarify, SessionSearch};
 use hermes_store::Store;
-use hermes_types::{Args, Availability, CallCx, Tool, ToolOutput, ToolSpec};
+use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
@@ -208,6 +208,10 @@ impl Tool for Noticed {
 
     fn most_per_reply(&self) -> Option<usize> {
         self.tool.most_per_reply()
+    }
+
+    fn compacted(&self, session: &SessionId) -> Option<String> {
+        self.tool.compacted(session)
     }
 }
 

@@ -124,6 +124,8 @@ struct Face<'o> {
     show: Show,
     interrupt: Signal,
     running: bool,
+    /// The conversation is being made shorter, in a turn or outside.
+    compacting: bool,
     /// Whether the first answer is also the last.
     leaves: bool,
     /// What the first prompt begins with.
@@ -149,6 +151,7 @@ impl<'o> Face<'o> {
             show: Show::new(),
             interrupt: signal(SignalKind::interrupt()).context("watching for signals")?,
             running: false,
+            compacting: false,
             leaves: matches!(until, Until::Answered(_)),
             preface: String::new(),
             asked: None,
@@ -165,7 +168,7 @@ impl<'o> Face<'o> {
         }
         self.prompt()?;
         loop {
-            let id = self.session.id();
+            let (id, task) = (self.session.id(), self.session.task());
             tokio::select! {
                 line = lines.next_line(), if open => match line.context("reading input")? {
                     Some(line) => self.line(&line).await?,
@@ -184,7 +187,7 @@ impl<'o> Face<'o> {
                     }
                     None => return Ok(id),
                 },
-                () = news(&self.processes, &id, until) => self.background(&id).await,
+                () = news(&self.processes, &task, until) => self.background(&task).await,
                 _ = self.interrupt.recv() => self.interrupted().await?,
             }
         }
@@ -253,6 +256,8 @@ impl<'o> Face<'o> {
                 self.hidden = is_secret.then(Hidden::begin).flatten();
                 self.asked = Some((*id, question.clone()));
             }
+            AgentEvent::Compacting { .. } => self.compacting = true,
+            AgentEvent::Compacted(_) => self.compacting = false,
             AgentEvent::Answered { .. } => (self.asked, self.hidden) = (None, None),
             _ => {}
         }
@@ -278,7 +283,7 @@ impl<'o> Face<'o> {
 
     /// The first Ctrl+C stops what runs; at rest, the second one leaves.
     async fn interrupted(&mut self) -> Result<()> {
-        if self.running {
+        if self.running || self.compacting {
             self.session.send(Input::Interrupt).await;
             return Ok(());
         }

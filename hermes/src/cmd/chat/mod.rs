@@ -2,6 +2,7 @@
 
 pub mod argv;
 mod children;
+mod compaction;
 mod echo;
 mod hands;
 mod lines;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::open::{Presence, open};
 use super::place::Changes;
-use super::show::Show;
+use super::show::{Show, compaction};
 use super::signals::{Caught, Signals};
 use crate::cli::Talk;
 use crate::cmd::Failed;
@@ -66,7 +66,7 @@ async fn turn(
     };
     let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
     let open = open(app, talk, source, presence, &mut signals).await?;
-    let (session, id) = (&open.session, open.session.id());
+    let session = &open.session;
     let prompt = format!("{}{prompt}", open.preface);
     let face = async {
         let asked = (session, open.hands.processes());
@@ -78,6 +78,8 @@ async fn turn(
     let (end, caught) = signals.during(session, work).await;
     open.hands.put_down().await;
     open.place.leave(async |_| Changes::Keep).await;
+    // Where the conversation is now, should it have been made shorter.
+    let id = session.id();
     match (end, caught) {
         (Some(Ok(end)), caught) => Ok((id, end, caught)),
         // It was stopped before it could say anything.
@@ -105,7 +107,7 @@ async fn ask(
 ) -> Result<TurnEnd> {
     session.send(Input::Prompt(Message::user(prompt))).await;
     let mut show = Show::new();
-    let id = session.id();
+    let id = session.task();
     loop {
         let event = tokio::select! {
             event = feed.next() => event,
@@ -119,6 +121,8 @@ async fn ask(
         let event = event.ok_or_else(|| anyhow::anyhow!(NO_ANSWER))?;
         if matches!(form, Form::Full) {
             show.event(out, &event)?;
+        } else if let Some(line) = compaction(&event) {
+            say(&line);
         }
         if let AgentEvent::TurnEnded(end) = event {
             return Ok(*end);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use hermes_agent::{GuardLimits, Limits};
+use hermes_agent::{GuardLimits, Limits, Prompt};
 use hermes_exec::files::LocalWorkspace;
 use hermes_home::clock;
 use hermes_mcp_tools::config::allowed;
@@ -16,9 +16,10 @@ use hermes_session::{
     Which, system_prompt,
 };
 use hermes_store::Store;
-use hermes_types::{Effort, Models, Purpose};
+use hermes_types::{Effort, ModelInfo, Models, Purpose};
 use serde_json::{Value, json};
 
+use super::compaction::compaction;
 use super::hands::Hands;
 use super::models::{check_model, explained, main_model, switch};
 use super::place::{Changes, Place};
@@ -151,7 +152,6 @@ impl Ready {
             _ => String::new(),
         };
         let person = presence.is_person();
-        let info = model.info();
         let opening = Opening {
             which: self.which,
             source: source.to_owned(),
@@ -161,8 +161,11 @@ impl Ready {
                 Asking::Nobody
             },
             busy: busy(app),
-            system: prompt(app, (&info.model, &info.provider), &hands, place),
-            limits: limits(app, talk),
+            system: prompt(app, &hands, place),
+            limits: Limits {
+                compaction: compaction(app, model.as_ref(), self.models.as_ref())?,
+                ..limits(app, talk)
+            },
             workspace: Arc::new(LocalWorkspace::new(hands.cwd.clone())),
             saved_dir: app.home.sessions_dir().join("saved"),
             titles: if person {
@@ -251,11 +254,13 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
         talk,
         presence,
     );
-    let (model, provider) = (
-        app.settings.text("model.default"),
-        app.settings.text("model.provider"),
-    );
-    let system = prompt(app, (model, provider), &hands, &here);
+    let info = ModelInfo {
+        model: app.settings.text("model.default").to_owned(),
+        provider: app.settings.text("model.provider").to_owned(),
+        base_url: String::new(),
+        context_length: 0,
+    };
+    let system = prompt(app, &hands, &here).build(&info).unwrap_or_default();
     let sizes = hands.toolbox.definitions().into_iter().map(|tool| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
         (tool.name, json!({"type": "function", "function": function}).to_string().len())
@@ -263,24 +268,29 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
     Ok((system.len(), sizes.collect()))
 }
 
-fn prompt(app: &App, (model, provider): (&str, &str), hands: &Hands, place: &Place) -> String {
-    let enforcement = app
-        .settings
-        .get("agent.tool_use_enforcement")
-        .unwrap_or(&Value::Null);
-    let around = Surroundings {
-        cwd: hands.cwd.get(),
-        user_home: app.env.user_home(),
-        model: model.to_owned(),
-        provider: provider.to_owned(),
-        started: clock::now(),
-        rules: !app.env.is_on("HERMES_IGNORE_RULES"),
-        tools: !hands.toolbox.names().is_empty(),
-        enforce: Surroundings::enforces(enforcement, model),
-        platform: "cli",
-        worktree: place.checkout(),
-    };
-    system_prompt(&app.home, &around)
+/// Builds the system prompt whenever one is needed, as things are then.
+fn prompt(app: &App, hands: &Hands, place: &Place) -> Prompt {
+    let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
+    let (cwd, worktree) = (hands.cwd.clone(), place.checkout());
+    let tools = !hands.toolbox.names().is_empty();
+    Prompt::new(move |info| {
+        let enforcement = settings
+            .get("agent.tool_use_enforcement")
+            .unwrap_or(&Value::Null);
+        let around = Surroundings {
+            cwd: cwd.get(),
+            user_home: env.user_home(),
+            model: info.model.clone(),
+            provider: info.provider.clone(),
+            started: clock::now(),
+            rules: !env.is_on("HERMES_IGNORE_RULES"),
+            tools,
+            enforce: Surroundings::enforces(enforcement, &info.model),
+            platform: "cli",
+            worktree: worktree.clone(),
+        };
+        system_prompt(&home, &around)
+    })
 }
 
 /// A full or unreadable disk is no reason not to answer; only going on with something stored needs the store.

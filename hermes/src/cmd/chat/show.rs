@@ -77,6 +77,11 @@ impl Show {
                     self.line(out, &line)?;
                 }
             }
+            AgentEvent::Compacting { .. } | AgentEvent::Compacted(_) => {
+                let line = compaction(event).unwrap_or_default();
+                let line = out.warn(one_line(&line));
+                self.line(out, &line)?;
+            }
             AgentEvent::Asked { question, .. } => self.question(out, question)?,
             AgentEvent::TurnEnded(_) if !self.fresh => self.line(out, "")?,
             _ => {}
@@ -131,6 +136,28 @@ impl Show {
             writeln!(out, "{text}")?;
         }
         Ok(())
+    }
+}
+
+/// What is said about a conversation that is made shorter, before and after.
+pub fn compaction(event: &AgentEvent) -> Option<String> {
+    match event {
+        AgentEvent::Compacting { messages, tokens } => Some(format!(
+            "compacting the conversation: {messages} messages, about {tokens} tokens ..."
+        )),
+        AgentEvent::Compacted(compacted) => {
+            let ((from, to), (before, after)) = (compacted.messages, compacted.tokens);
+            let mut line =
+                format!("compacted: {from} → {to} messages, about {before} → {after} tokens");
+            if let Some(session) = &compacted.session {
+                line.push_str(&format!("; goes on as {session}"));
+            }
+            if let Some(note) = &compacted.note {
+                line.push_str(&format!(" ({note})"));
+            }
+            Some(line)
+        }
+        _ => None,
     }
 }
 

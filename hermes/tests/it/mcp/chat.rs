@@ -120,7 +120,8 @@ fn a_reload_touches_only_what_changed() {
     let bench = bench(chatty(), &[("kept", &stays), ("removed", &goes)]);
     let mut chat = chat(&bench);
     chat.send("one\r");
-    chat.wait_for("first answer", WAIT);
+    // A command that comes before the turn is over has to wait.
+    chat.wait_for("first answer\n>", WAIT);
     assert!(offered(&bench).contains(&"mcp__removed__write".to_owned()));
     chat.send("/reload-mcp\r");
     chat.wait_for("/reload-mcp always", WAIT);

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // clippy excuses tests, but not the functions they share
 
 mod chains;
+mod compact;
 mod concurrency;
 mod damage;
 mod delete;

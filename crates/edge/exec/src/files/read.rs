@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_types::{
-    Args, CallCx, FileError, Parallel, Stat, Tool, ToolOutput, ToolSpec, Workspace,
+    Args, CallCx, FileError, Parallel, SessionId, Stat, Tool, ToolOutput, ToolSpec, Workspace,
 };
 use serde_json::{Map, Value, json};
 
@@ -201,6 +201,11 @@ impl Tool for ReadFile {
             done.unwrap_or_else(ToolOutput::from)
         }
         .boxed()
+    }
+
+    fn compacted(&self, session: &SessionId) -> Option<String> {
+        self.services.state.compacted(session);
+        None
     }
 }
 

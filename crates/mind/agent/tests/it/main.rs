@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod compact;
 mod guards;
 mod ladder;
 mod runs;

@@ -16,11 +16,12 @@ use hermes_types::{
 };
 use jiff::Timestamp;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::args::{Role, Task};
 use super::record::{Counted, Noted, Record, Stage};
 use super::{ChildHands, Delegate, NAME, one_line};
-use crate::begin::new_id;
+use crate::begin::{Current, new_id};
 use crate::journal::StoreJournal;
 use crate::toolsets::Selection;
 
@@ -40,6 +41,8 @@ pub(super) struct Child {
     pub task: Task,
     pub record: Record,
     pub scope: Scope,
+    /// Where its conversation is stored; another row once it was made shorter.
+    pub current: watch::Sender<Current>,
     pub started: Instant,
     /// The same by the clock that files are stamped with.
     pub since: SystemTime,
@@ -68,6 +71,10 @@ impl Child {
                 purse: cx.scope.purse.inside(pot),
                 ..cx.scope.child()
             },
+            current: watch::Sender::new(Current {
+                row: id.clone(),
+                task: id.clone(),
+            }),
             id,
             index,
             task,
@@ -99,9 +106,8 @@ pub(super) async fn live(delegate: Delegate, child: Child, cx: CallCx) -> End {
     child.record.reached(Stage::Over);
     let services = &delegate.services;
     (services.farewell)(child.id.clone()).await;
-    let ended = services
-        .store
-        .end_session(&child.id, OVER, Timestamp::now());
+    let row = child.current.borrow().row.clone();
+    let ended = services.store.end_session(&row, OVER, Timestamp::now());
     if let Err(error) = ended.await {
         tracing::warn!("{}: {error}", child.id);
     }
@@ -167,7 +173,12 @@ fn conversation(
         ..NewSession::new(child.id.clone(), SOURCE)
     };
     let journal = Noted {
-        inner: StoreJournal::new(delegate.services.store.clone(), row),
+        inner: StoreJournal::new(
+            delegate.services.store.clone(),
+            row,
+            delegate.config.limits.compaction.continuation,
+            child.current.clone(),
+        ),
         record: child.record.clone(),
     };
     Conversation::resume(system, Vec::new(), Arc::new(journal))

@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod compact;
 mod delegate;
 mod recall;
 mod spending;
@@ -14,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt;
-use hermes_agent::{Limits, Toolbox};
+use hermes_agent::{Limits, Prompt, Toolbox};
 use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Titles, Which, slash};
 use hermes_store::{OpenOptions, Reach, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, MemoryWorkspace};
@@ -25,6 +26,7 @@ struct Bench {
     _dir: tempfile::TempDir,
     store: Store,
     model: Arc<CannedModel>,
+    limits: Limits,
 }
 
 impl Bench {
@@ -37,6 +39,7 @@ impl Bench {
             _dir: dir,
             store,
             model: CannedModel::new(canned),
+            limits: Limits::default(),
         }
     }
 
@@ -55,8 +58,8 @@ impl Bench {
             models: self.model.clone(),
             tools: Arc::new(Toolbox::default),
             workspace: MemoryWorkspace::with(&[]),
-            limits: Limits::default(),
-            system: "the prompt".to_owned(),
+            limits: self.limits.clone(),
+            system: Prompt::new(|_| "the prompt".to_owned()),
             switch: Arc::new(|_| {
                 let error = ModelError::new(ModelErrorKind::NotConfigured, "no other model");
                 std::future::ready(Err(error)).boxed()
@@ -81,6 +84,19 @@ impl Bench {
         };
         let (ends, ()) = tokio::join!(face, live.run());
         (id, ends)
+    }
+}
+
+/// What a command answers; a compaction is told about before that.
+async fn notice(feed: &Feed) -> String {
+    loop {
+        match feed.next().await {
+            Some(AgentEvent::Notice(text)) => return text,
+            Some(
+                AgentEvent::Compacting { .. } | AgentEvent::Compacted(_) | AgentEvent::Usage { .. },
+            ) => {}
+            other => panic!("{other:?}"),
+        }
     }
 }
 
@@ -182,10 +198,7 @@ async fn converse_in(
                         turn_end(&feed).await;
                         continue;
                     }
-                    match feed.next().await {
-                        Some(AgentEvent::Notice(text)) => notices.push(text),
-                        other => panic!("{line}: {other:?}"),
-                    }
+                    notices.push(notice(&feed).await);
                 }
                 _ => {
                     session.send(Input::Prompt(Message::user(*line))).await;

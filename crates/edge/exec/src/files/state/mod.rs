@@ -90,6 +90,11 @@ impl FileState {
         }
     }
 
+    /// The conversation was made shorter: what was read is gone from it and may be asked for again.
+    pub(super) fn compacted(&self, session: &SessionId) {
+        self.lock_inner().repeats.forget(session);
+    }
+
     /// Waits until nobody else changes these files. Sorted, so that two callers cannot wait for each other.
     pub(super) async fn lock(&self, paths: Vec<PathBuf>) -> Vec<OwnedMutexGuard<()>> {
         self.locks.take(paths).await

@@ -100,15 +100,16 @@ impl Repeats {
         }
     }
 
+    /// Nothing counts as delivered any more.
+    pub fn forget(&mut self, session: &SessionId) {
+        self.0.remove(session);
+    }
+
     /// Whoever wrote it: everybody may read the file again.
     pub fn was_written(&mut self, path: &Path) {
         for session in self.0.values_mut() {
             session.delivered.retain(|region| region.path != path);
         }
-    }
-
-    pub fn forget(&mut self, session: &SessionId) {
-        self.0.remove(session);
     }
 
     fn session(&mut self, id: &SessionId) -> Option<&mut Session> {

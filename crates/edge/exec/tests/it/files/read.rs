@@ -41,6 +41,12 @@ async fn a_file_is_read_once_and_then_remembered() {
     assert_eq!(third["already_read"], 3);
     desk.services.state.other_tool_called(&"me".into());
     assert_eq!(read().await["status"], "unchanged");
+    desk.tool("read_file").compacted(&"me".into());
+    assert_eq!(
+        read().await["content"],
+        first["content"],
+        "what was read is gone from the conversation"
+    );
 }
 
 // spec: tools §8.3

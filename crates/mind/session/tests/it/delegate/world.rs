@@ -235,7 +235,7 @@ impl World {
             tools: Arc::new(move || toolbox.clone()),
             workspace: self.workspace.clone(),
             limits: Limits::default(),
-            system: "the prompt".to_owned(),
+            system: hermes_agent::Prompt::new(|_| "the prompt".to_owned()),
             switch: Arc::new(|_| {
                 let error = ModelError::new(ModelErrorKind::NotConfigured, "no other model");
                 std::future::ready(Err(error)).boxed()
