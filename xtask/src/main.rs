@@ -12,6 +12,7 @@ mod bench;
 mod cache;
 mod command;
 mod faults;
+mod fuzz;
 mod real;
 mod scenarios;
 mod scripted;
@@ -43,13 +44,18 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|talk|stream|resume|compact|batch|turns|store|mcp|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|stream|failover|resume|compact|batch|turns|children|store|mcp|gate|kill|crowd]",
         bench::run,
     ),
     (
         "faults",
         "what becomes of calls to failing MCP servers [F01 F02 …] [--json] [--write] [--peer python|rmcp]",
         faults::run,
+    ),
+    (
+        "fuzz",
+        "inputs nobody thought of [gate] [--seconds 60] [--inputs N] [--seed N]",
+        fuzz::run,
     ),
 ];
 

@@ -9,7 +9,7 @@ use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits, PathGuard, Territory, Watch, file_tools,
 };
-use hermes_exec::gate::{Allowlist, Gate, Isolation, Mode, Places, Policy, Surface, Unasked};
+use hermes_exec::gate::{Allowlist, Gate, Places, Policy, Surface, Unasked};
 use hermes_exec::process::{Farewell, Process, Processes};
 use hermes_exec::terminal::{
     Passthrough, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
@@ -91,17 +91,13 @@ impl Hands {
 /// Nobody is there to ask.
 fn policy(env: &Env, home: &Home) -> Policy {
     Policy {
-        mode: Mode::Manual,
         surface: Surface::Headless(Unasked::Allow),
-        isolation: Isolation::Host,
-        deny: Vec::new(),
-        sudo_password: false,
-        timeout: Duration::from_secs(60),
         places: Places {
             user_home: env.user_home(),
             hermes_home: home.dir().to_owned(),
             temp_dir: std::env::temp_dir(),
         },
+        ..Policy::default()
     }
 }
 

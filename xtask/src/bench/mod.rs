@@ -4,6 +4,7 @@ mod children;
 mod compact;
 mod durability;
 mod failover;
+mod gate;
 mod mcp;
 mod resume;
 mod start;
@@ -38,6 +39,7 @@ const GROUPS: &[(&str, Group)] = &[
     ("children", children::rows),
     ("store", store::rows),
     ("mcp", mcp::rows),
+    ("gate", gate::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),
 ];

@@ -17,6 +17,8 @@ pub enum Question {
     Approve {
         command: String,
         warnings: Vec<String>,
+        /// A longer answer counts as this one.
+        longest: Consent,
         timeout: Duration,
     },
     /// Something only the owner can decide; no choices: an open question.
@@ -39,6 +41,16 @@ pub enum Question {
         fields: Vec<String>,
         timeout: Duration,
     },
+}
+
+/// How long consent lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Consent {
+    Once,
+    /// For the rest of the session.
+    Session,
+    /// In future sessions, too.
+    Always,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

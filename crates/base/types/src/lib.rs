@@ -13,7 +13,7 @@ mod scope;
 mod tool;
 mod workspace;
 
-pub use ask::{Answer, Asker, Question};
+pub use ask::{Answer, Asker, Consent, Question};
 pub use event::{AgentEvent, Child, Compacted, TurnEnd};
 pub use finding::{Finding, Level, Repair};
 pub use ids::SessionId;

@@ -10,7 +10,9 @@ use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits as FileLimits, PathGuard, Territory, Watch, file_tools,
 };
-use hermes_exec::gate::{Allowlist, Gate, Isolation, Mode, Places, Policy, Surface, Unasked, Yolo};
+use hermes_exec::gate::{
+    Allowlist, Gate, Isolation, Mode, Otherwise, Places, Policy, Surface, Tirith, Unasked, Yolo,
+};
 use hermes_exec::process::{Farewell, Process, Processes, Registry};
 use hermes_exec::terminal::{
     Passthrough, Password, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
@@ -301,10 +303,12 @@ pub(super) fn unasked(app: &App, presence: Presence) -> Unasked {
 pub(super) fn gate_for(app: &App, talk: &Talk, surface: Surface) -> Gate {
     let settings = &app.settings;
     let policy = Policy {
-        mode: match settings.text("approvals.mode") {
-            "off" => Mode::Off,
-            "smart" => Mode::Smart,
-            _ => Mode::Manual,
+        mode: Mode::from(settings.get("approvals.mode").unwrap_or(&Value::Null)),
+        // Read once: a command that exports it changes nothing.
+        yolo: if talk.yolo || app.env.is_on("HERMES_YOLO_MODE") {
+            Yolo::On
+        } else {
+            Yolo::Off
         },
         surface,
         isolation: Isolation::Host,
@@ -324,10 +328,43 @@ pub(super) fn gate_for(app: &App, talk: &Talk, surface: Surface) -> Gate {
         }
     });
     let gate = Gate::new(policy, allowlist, app.redactor);
-    if talk.yolo || app.env.is_on("HERMES_YOLO_MODE") {
-        gate.set_yolo(Yolo::On);
+    match scanner(app) {
+        Some(scanner) => gate.with_scanner(scanner),
+        None => gate,
     }
-    gate
+}
+
+/// Tirith, unless the owner doesn't want it. The environment wins over the settings.
+fn scanner(app: &App) -> Option<Tirith> {
+    let (settings, env) = (&app.settings, &app.env);
+    let is_on = |name: &str, key: &str| match env.filled(name) {
+        Some(value) => matches!(value.to_lowercase().as_str(), "1" | "true" | "yes" | "on"),
+        None => settings.is_on(key),
+    };
+    if !is_on("TIRITH_ENABLED", "security.tirith_enabled") {
+        return None;
+    }
+    let path = env.filled("TIRITH_BIN");
+    let path = path.unwrap_or_else(|| settings.text("security.tirith_path"));
+    let search = env.get("PATH").unwrap_or_default();
+    let program = Tirith::find(path, search, &app.home.dir().join("bin"));
+    let timeout = env
+        .filled("TIRITH_TIMEOUT")
+        .and_then(|text| text.parse().ok());
+    let timeout = timeout.unwrap_or_else(|| settings.number("security.tirith_timeout"));
+    let passed = ["PATH", "HOME", "LANG"].into_iter();
+    Some(Tirith {
+        program,
+        timeout: Duration::from_secs_f64(timeout.clamp(0.1, 60.0)),
+        otherwise: if is_on("TIRITH_FAIL_OPEN", "security.tirith_fail_open") {
+            Otherwise::Pass
+        } else {
+            Otherwise::Ask
+        },
+        env: passed
+            .filter_map(|name| Some((name.to_owned(), env.get(name)?.to_owned())))
+            .collect(),
+    })
 }
 
 /// "Always" goes into the settings.

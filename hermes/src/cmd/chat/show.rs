@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hermes_types::{AgentEvent, Child, Outcome, Question};
+use hermes_types::{AgentEvent, Child, Consent, Outcome, Question};
 
 use crate::out::{Out, one_line, printable};
 
@@ -92,12 +92,22 @@ impl Show {
     fn question(&mut self, out: &mut Out, question: &Question) -> Result<()> {
         match question {
             Question::Approve {
-                command, warnings, ..
+                command,
+                warnings,
+                longest,
+                ..
             } => {
                 let head = out.warn(format!("⚠ {}", one_line(&warnings.join("; "))));
                 self.line(out, &head)?;
                 self.line(out, &format!("  {}", printable(command)))?;
-                self.line(out, "  [1] once  [2] this session  [3] always  [4] deny")?;
+                self.line(
+                    out,
+                    match longest {
+                        Consent::Once => "  [1] once  [4] deny",
+                        Consent::Session => "  [1] once  [2] this session  [4] deny",
+                        Consent::Always => "  [1] once  [2] this session  [3] always  [4] deny",
+                    },
+                )?;
             }
             Question::Clarify { question, choices } => {
                 let question = out.heading(printable(question));

@@ -1,59 +1,57 @@
 //! What never runs, whoever asks for it: there is no way back from these.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use super::program::name;
+use super::paths;
+use super::program::{is_unknowable, name, operands};
+use super::shell::{Script, Simple};
 
 const SYSTEM: [&str; 10] = [
     "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",
 ];
-const DISKS: [&str; 6] = ["sd", "nvme", "hd", "mmcblk", "vd", "xvd"];
 
 /// The rule that forbids a command, by its key.
-pub(super) fn of(words: &[String], redirects: &[(String, String)]) -> Option<&'static str> {
-    if redirects
-        .iter()
-        .any(|(operator, target)| operator.contains('>') && is_disk(target))
-    {
-        return Some("redirect to raw block device");
-    }
+pub(super) fn of(words: &[String]) -> Option<&'static str> {
     let args = words.get(1..).unwrap_or_default();
-    let program = name(words).to_lowercase();
-    match program.as_str() {
+    let program = name(words);
+    match &*program {
         "rm" => deletes(args),
         "mkfs" => Some("format filesystem (mkfs)"),
         other if other.starts_with("mkfs.") => Some("format filesystem (mkfs)"),
-        "dd" if args
-            .iter()
-            .any(|arg| arg.strip_prefix("of=").is_some_and(is_disk)) =>
-        {
-            Some("dd to raw block device")
-        }
+        "dd" if to_disk(args) => Some("dd to raw block device"),
         "kill" if everybody(args) => Some("kill all processes"),
         "shutdown" | "reboot" | "halt" | "poweroff" => Some("system shutdown/reboot"),
         "init" if to_runlevel(args) => Some("init 0/6 (shutdown/reboot)"),
         "telinit" if to_runlevel(args) => Some("telinit 0/6 (shutdown/reboot)"),
         "systemctl" if powers_off(args) => Some("systemctl poweroff/reboot"),
-        // A program whose name we cannot know, called as one would call rm.
-        other if other.contains(['$', '`', '*', '?']) && recursive(args) => deletes(args),
+        // A program whose name we cannot know, called as one would call rm or dd.
+        _ if is_unknowable(words) => match recursive(args) {
+            true => deletes(args),
+            false => to_disk(args).then_some("dd to raw block device"),
+        },
         _ => None,
     }
 }
 
-/// `:(){ :|:& };:` under any name.
-pub(super) fn fork_bomb(text: &str) -> bool {
-    static BOMB: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"([\w:.]+)\(\)\{([\w:.]+)\|([\w:.]+)&\}?;?\}?;?([\w:.]+)").ok()
-    });
-    if !text.contains("()") && !text.contains("( )") {
+/// Where a command's output must not go.
+pub(super) fn of_redirects(simple: &Simple) -> Option<&'static str> {
+    let overwritten =
+        |(operator, target): &(&str, String)| operator.contains('>') && paths::is_disk(target);
+    simple
+        .redirects
+        .iter()
+        .any(overwritten)
+        .then_some("redirect to raw block device")
+}
+
+/// `:(){ :|:& };:` under any name: a function that starts itself twice.
+pub(super) fn is_fork_bomb(script: &Script) -> bool {
+    if script.functions.is_empty() {
         return false;
     }
-    let dense: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    BOMB.as_ref().is_some_and(|bomb| {
-        bomb.captures_iter(&dense)
-            .any(|found| found[1] == found[2] && found[2] == found[3])
+    script.pipelines.iter().any(|pipeline| {
+        let called = pipeline.iter().filter_map(|simple| simple.words.first());
+        let mut own = called.filter(|word| script.functions.contains(*word));
+        let first = own.next();
+        first.is_some() && own.any(|word| Some(word) == first)
     })
 }
 
@@ -84,14 +82,14 @@ fn protected(path: &str) -> Option<&'static str> {
     }
     if parts
         .last()
-        .is_some_and(|last| matches!(*last, "*" | "**" | ".*" | "?*"))
+        .is_some_and(|last| matches!(*last, "*" | "**" | ".*" | "?*" | "*.*" | "{*,.*}"))
     {
         parts.pop();
     }
     match (home, parts.as_slice()) {
         (true, []) => Some("recursive delete of home directory"),
         (false, []) => Some("recursive delete of root filesystem"),
-        (false, [dir]) if SYSTEM.contains(&dir.to_lowercase().as_str()) => {
+        (false, [dir]) if SYSTEM.iter().any(|system| paths::could_be(dir, system)) => {
             Some("recursive delete of system directory")
         }
         _ => None,
@@ -105,9 +103,9 @@ fn recursive(args: &[String]) -> bool {
     })
 }
 
-fn is_disk(path: &str) -> bool {
-    path.strip_prefix("/dev/")
-        .is_some_and(|device| DISKS.iter().any(|disk| device.starts_with(disk)))
+fn to_disk(args: &[String]) -> bool {
+    let target = |arg: &String| arg.strip_prefix("of=").is_some_and(paths::is_disk);
+    args.iter().any(target)
 }
 
 /// `kill -9 -1`: minus one as a process, not `kill -1 1234`, where it is a signal.
@@ -124,6 +122,19 @@ fn to_runlevel(args: &[String]) -> bool {
 }
 
 fn powers_off(args: &[String]) -> bool {
-    let verb = args.iter().find(|arg| !arg.starts_with('-'));
+    let values = [
+        "-H",
+        "--host",
+        "-M",
+        "--machine",
+        "-t",
+        "-p",
+        "-o",
+        "-n",
+        "-s",
+        "--signal",
+    ];
+    let mut verbs = operands(args, &values).iter();
+    let verb = verbs.find(|arg| !arg.starts_with('-'));
     verb.is_some_and(|verb| matches!(verb.as_str(), "poweroff" | "reboot" | "halt" | "kexec"))
 }

@@ -1,10 +1,11 @@
 //! What is to be said against a command. The one function everything else goes through.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::shell::{self, Script, Simple};
-use super::{danger, hardline, program, runs};
+use super::runs::{self, Place};
+use super::shell::{self, MARKS, Script, Simple};
+use super::{danger, hardline, program};
 use crate::terminal::strip_ansi;
 
 /// Longer commands are not looked at but refused; the kernel takes no longer argument anyway.
@@ -14,6 +15,10 @@ const MAX_UNBROKEN: usize = 4_096;
 const MAX_COMMANDS: usize = 25_000;
 /// Shells started by shells started by shells.
 const MAX_DEPTH: usize = 5;
+/// Characters to look at for each one of the command, texts in texts and both spellings included.
+const MAX_STEPS_EACH: usize = 40;
+/// And for any command.
+const MAX_STEPS: usize = 1 << 20;
 
 const TOO_MUCH: &str = "command parser limit exceeded";
 const MALFORMED: &str = "command parser limit or malformed executable payload";
@@ -29,39 +34,75 @@ pub struct Places {
 }
 
 /// Keys of what was found; empty for nearly every command.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+#[derive(Debug, Default)]
+pub struct Findings {
     /// Never runs.
     pub hardline: Option<String>,
     /// Runs if the owner agrees.
     pub dangers: Vec<String>,
-    /// The program names and words of all that would run, one command per line, for rules of the owner.
-    pub lines: Vec<String>,
+    /// `sudo -S`: it waits for a password where the command's data comes from.
+    pub sudo_reads_input: bool,
+    /// A quote, a parenthesis or a document was never closed: a shell would wait for more, or refuse it.
+    pub unfinished: bool,
+    /// Characters looked at until this was known.
+    pub steps: usize,
+    /// All that was read, texts inside texts too.
+    scripts: Vec<Script>,
 }
 
-pub(super) fn look(command: &str, places: &Places) -> Findings {
+/// Looks at a command and at all it would start.
+pub fn look(command: &str, places: &Places) -> Findings {
     let mut findings = Findings::default();
-    if command.chars().count() > MAX_CHARS {
+    if command.chars().nth(MAX_CHARS).is_some() {
         findings.hardline = Some(TOO_MUCH.to_owned());
         return findings;
     }
-    let text = normalise(command);
     let mut seen = Seen {
-        places,
+        places: Spelled::new(places),
+        most: MAX_STEPS + MAX_STEPS_EACH * command.len(),
+        expanded: 0,
         commands: 0,
+        interprets: false,
+        unfollowed: false,
         findings: &mut findings,
     };
-    seen.script(&text, 0);
-    if text.len() > MAX_UNBROKEN && !text.contains([';', '&', '|', '\n']) {
-        findings.add(TOO_MUCH);
+    let literal = literal(command);
+    seen.script(&literal, Vec::new(), 0, Place::Here);
+    let folded = folded(&literal);
+    if folded != literal {
+        seen.script(&folded, Vec::new(), 0, Place::Here);
     }
-    if !findings.dangers.is_empty() && exempt(command, places) {
+    if literal.len() > MAX_UNBROKEN && !literal.contains([';', '&', '|', '\n']) {
+        seen.unfollowed = true;
+    }
+    seen.conclude();
+    if !findings.dangers.is_empty() && exempt(&findings, places) {
         findings.dangers.clear();
     }
     findings
 }
 
 impl Findings {
+    /// Every program that would be started, as it is called.
+    pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let commands = self.scripts.iter().flat_map(Script::commands);
+        commands
+            .flat_map(|simple| program::started(&simple.words))
+            .filter_map(|words| words.first().map(String::as_str))
+    }
+
+    /// Everything that would run, one command per line, for rules of the owner.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        let commands = self.scripts.iter().flat_map(Script::commands);
+        commands.flat_map(|simple| {
+            let own = simple.words.join(" ");
+            let behind = program::started(&simple.words).into_iter();
+            let behind = behind.map(|words| words.join(" "));
+            let behind: Vec<_> = behind.filter(|line| *line != own).collect();
+            behind.into_iter().chain([own])
+        })
+    }
+
     fn add(&mut self, key: &str) {
         if !self.dangers.iter().any(|known| known == key) {
             self.dangers.push(key.to_owned());
@@ -71,140 +112,289 @@ impl Findings {
 
 /// The walk through a command and all it starts.
 struct Seen<'f> {
-    places: &'f Places,
+    places: Spelled,
+    /// Steps after which it is given up.
+    most: usize,
+    /// Bytes that came out of variables.
+    expanded: usize,
     commands: usize,
+    /// A shell or an interpreter is started somewhere.
+    interprets: bool,
+    /// Something was too large or too deep to be followed to its end.
+    unfollowed: bool,
     findings: &'f mut Findings,
 }
 
 impl Seen<'_> {
-    fn script(&mut self, text: &str, depth: usize) {
+    fn script(&mut self, text: &str, vars: Vec<(String, String)>, depth: usize, place: Place) {
+        if self.findings.steps > self.most {
+            return self.forbid(TOO_MUCH, Place::Here);
+        }
         if depth > MAX_DEPTH {
-            return self.findings.add(TOO_MUCH);
+            self.unfollowed = true;
+            return self.flat(text, place);
         }
-        let mut script = shell::parse(text, &known());
-        self.commands += script.pipelines.iter().map(Vec::len).sum::<usize>();
+        let known = [("HOME", "~"), ("HERMES_HOME", "~/.hermes")];
+        let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let known = known.into_iter().chain(vars).collect();
+        let mut script = shell::parse_after(text, known, self.expanded);
+        self.expanded = script.expanded;
+        self.findings.steps += script.steps;
+        self.commands += script.commands().count();
         if self.commands > MAX_COMMANDS {
-            return self.findings.add(TOO_MUCH);
+            return self.forbid(TOO_MUCH, place);
         }
-        self.fold(&mut script);
-        if hardline::fork_bomb(text) {
-            self.forbid("fork bomb");
+        self.places.fold(&mut script);
+        let interpreted = std::mem::replace(&mut self.interprets, false);
+        for pipeline in &script.pipelines {
+            self.pipeline(pipeline, &script, depth, place);
         }
-        if script.malformed && text_runs_code(&script) {
+        self.whole(text, &script, place);
+        self.interprets |= interpreted;
+        self.findings.scripts.push(script);
+    }
+
+    /// What only all of a script tells.
+    fn whole(&mut self, text: &str, script: &Script, place: Place) {
+        if hardline::is_fork_bomb(script) {
+            self.forbid("fork bomb", place);
+        }
+        for key in danger::of_script(script) {
+            self.findings.add(key);
+        }
+        self.unfollowed |= script.cut;
+        self.findings.unfinished |= script.malformed;
+        if script.malformed && self.interprets {
             self.findings.add(MALFORMED);
         }
-        for key in danger::of_script(&script) {
-            self.findings.add(key);
-        }
-        for pipeline in &script.pipelines {
-            self.pipeline(pipeline, depth);
+        if script.malformed || script.cut {
+            self.flat(text, place);
         }
     }
 
-    fn pipeline(&mut self, pipeline: &[Simple], depth: usize) {
+    fn pipeline(&mut self, pipeline: &[Simple], script: &Script, depth: usize, place: Place) {
+        let mut notable = false;
         for simple in pipeline {
-            self.simple(simple, depth);
+            if program::is_notable(&simple.words) {
+                notable = true;
+                self.simple(simple, script, depth, place);
+            } else {
+                self.surroundings(simple, &[], script, depth, place);
+            }
         }
-        if let Some(key) = danger::of_pipeline(pipeline) {
+        if pipeline.len() < 2 || !notable {
+            return;
+        }
+        if let Some(key) = danger::of_pipeline(pipeline, script) {
             self.findings.add(key);
         }
-        for payload in runs::fed_to_shell(pipeline) {
-            self.script(&payload, depth + 1);
+        for text in runs::fed(pipeline, script) {
+            let vars = used(&text, script, None);
+            self.script(&text, vars, depth + 1, place);
         }
     }
 
-    fn simple(&mut self, simple: &Simple, depth: usize) {
-        self.findings.lines.push(danger::line(simple));
-        for words in program::started(&simple.words) {
-            if let Some(key) = hardline::of(words, &simple.redirects) {
-                self.forbid(key);
+    fn simple(&mut self, simple: &Simple, script: &Script, depth: usize, place: Place) {
+        let started = program::started(&simple.words);
+        self.unfollowed |= program::is_stacked_too_high(&started);
+        for words in &started {
+            if let Some(key) = hardline::of(words) {
+                self.forbid(key, place);
             }
             if let Some(key) = runs::code(words, simple) {
                 self.findings.add(&key);
             }
-            for payload in runs::payloads(words, simple) {
-                self.script(&payload, depth + 1);
+            self.interprets |= runs::is_interpreter(words);
+            self.findings.sudo_reads_input |= asks_on_input(words);
+            for payload in runs::payloads(words) {
+                let vars = used(&payload.text, script, Some(simple));
+                let place = if place == Place::Here {
+                    payload.place
+                } else {
+                    place
+                };
+                self.script(&payload.text, vars, depth + 1, place);
             }
         }
-        if let Some(key) = danger::of(simple) {
+        if started.iter().any(|words| runs::runs_documents(words)) {
+            for text in script.documents_of(simple) {
+                let vars = used(text, script, Some(simple));
+                self.script(text, vars, depth + 1, place);
+            }
+        }
+        self.surroundings(simple, &started, script, depth, place);
+    }
+
+    /// What a program is given and where its output goes; of one no rule knows, only that can matter.
+    fn surroundings(
+        &mut self,
+        simple: &Simple,
+        started: &[&[String]],
+        script: &Script,
+        depth: usize,
+        place: Place,
+    ) {
+        if let Some(key) = hardline::of_redirects(simple) {
+            self.forbid(key, place);
+        }
+        for text in runs::run_later(simple) {
+            self.script(text, Vec::new(), depth + 1, place);
+        }
+        if let Some(key) = danger::of(simple, started, script) {
             self.findings.add(key);
         }
     }
 
-    fn forbid(&mut self, key: &str) {
-        self.findings.hardline.get_or_insert_with(|| key.to_owned());
+    /// A second look at a text that could not be read to its end: quotes don't count, so nothing can hide in them.
+    fn flat(&mut self, text: &str, place: Place) {
+        self.findings.steps += text.len();
+        let text = text.replace("\\\n", "");
+        for part in text.split([';', '&', '|', '\n', '(', ')', '{', '}', '`']) {
+            let words: Vec<String> = part
+                .split_whitespace()
+                .map(|word| word.replace(['\'', '"', '\\'], ""))
+                .filter(|word| !matches!(word.as_str(), "" | "then" | "do" | "else" | "!" | "$"))
+                .collect();
+            for words in program::started(&words) {
+                if let Some(key) = hardline::of(words) {
+                    self.forbid(key, place);
+                }
+            }
+        }
+    }
+
+    fn conclude(&mut self) {
+        if !self.unfollowed {
+            return;
+        }
+        if self.interprets {
+            self.forbid(TOO_MUCH, Place::Here);
+        } else {
+            self.findings.add(TOO_MUCH);
+        }
+    }
+
+    fn forbid(&mut self, key: &str, place: Place) {
+        match place {
+            Place::Here => {
+                self.findings.hardline.get_or_insert_with(|| key.to_owned());
+            }
+            Place::Elsewhere => self.findings.add(key),
+        }
+    }
+}
+
+/// Which variables a text uses that whoever runs it has set.
+fn used(text: &str, script: &Script, by: Option<&Simple>) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let own = by.into_iter().flat_map(|simple| &simple.words);
+    let own: Vec<(&str, &str)> = own.map_while(|word| shell::assignment(word)).collect();
+    for piece in text.split('$').skip(1) {
+        let name = piece.trim_start_matches('{');
+        let end = name.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+        let name = &name[..end.unwrap_or(name.len())];
+        let set = own
+            .iter()
+            .find(|(own, _)| *own == name)
+            .map(|(_, value)| *value);
+        let value = set.or_else(|| script.vars.get(name).map(String::as_str));
+        found.extend(value.map(|value| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+/// The places as they are written in commands.
+struct Spelled {
+    homes: Vec<(String, &'static str)>,
+}
+
+impl Spelled {
+    fn new(places: &Places) -> Self {
+        let homes = [(&places.hermes_home, "~/.hermes"), (&places.user_home, "~")];
+        let spelled = |(place, short): (&PathBuf, &'static str)| {
+            let deep = place.iter().count() > 1;
+            let text = place.to_str().filter(|_| deep)?;
+            Some((text.trim_end_matches('/').to_owned(), short))
+        };
+        Self {
+            homes: homes.into_iter().filter_map(spelled).collect(),
+        }
     }
 
     fn fold(&self, script: &mut Script) {
         for simple in script.pipelines.iter_mut().flatten() {
             for word in &mut simple.words {
-                *word = self.places.fold(word);
+                self.fold_word(word);
             }
             for (_, target) in &mut simple.redirects {
-                *target = self.places.fold(target);
+                self.fold_word(target);
             }
         }
     }
-}
 
-impl Places {
     /// `/home/me/x` as `~/x`, and the Hermes home as `~/.hermes`, also behind `option=`.
-    fn fold(&self, word: &str) -> String {
-        let start = word.find('=').map_or(0, |i| i + 1);
-        for start in [0, start] {
-            let (before, path) = word.split_at(start);
-            for (place, short) in [(&self.hermes_home, "~/.hermes"), (&self.user_home, "~")] {
-                if place.iter().count() > 1
-                    && let Some(rest) = place.to_str().and_then(|place| path.strip_prefix(place))
-                    && (rest.is_empty() || rest.starts_with('/'))
-                {
-                    return format!("{before}{short}{rest}");
+    fn fold_word(&self, word: &mut String) {
+        if !word.contains('/') {
+            return;
+        }
+        let behind = word.find('=').map_or(0, |at| at + 1);
+        for (home, short) in &self.homes {
+            for start in [0, behind] {
+                let rest = word[start..].strip_prefix(home.as_str());
+                if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/')) {
+                    word.replace_range(start..start + home.len(), short);
+                    return;
                 }
             }
         }
-        word.to_owned()
     }
 }
 
-fn known() -> HashMap<String, String> {
-    [("HOME", "~"), ("HERMES_HOME", "~/.hermes")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .into()
+/// The command as a shell would get it. Our own marks mean nothing to anybody.
+fn literal(command: &str) -> Cow<'_, str> {
+    let meant = |c: char| c != '\0' && !MARKS.contains(&c);
+    match command.chars().all(meant) {
+        true => command.into(),
+        false => command.chars().filter(|c| meant(*c)).collect(),
+    }
 }
 
-/// Takes away what only serves to look different: colours, NULs, full-width letters, `$IFS`.
-fn normalise(command: &str) -> String {
-    let mut text: String = strip_ansi(command)
+/// Without what only serves to look different: colours, letters from other corners of Unicode.
+fn folded(literal: &str) -> Cow<'_, str> {
+    if literal.is_ascii() && !literal.contains('\u{1b}') {
+        return literal.into();
+    }
+    strip_ansi(literal)
         .chars()
-        // The last range marks braces while reading; nobody has a use for it in a command.
-        .filter(|c| *c != '\0' && !('\u{e000}'..='\u{e00f}').contains(c))
-        .map(|c| match c {
-            '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xff01 + 0x21).unwrap_or(c),
-            '\u{3000}' | '\u{a0}' => ' ',
-            c => c,
+        .map(|c| match u32::from(c) {
+            code @ 0xff01..=0xff5e => ascii(code - 0xff01 + 0x21, c),
+            code @ 0x1d400..=0x1d6a3 => match (code - 0x1d400) % 52 {
+                upper @ 0..=25 => ascii(0x41 + upper, c),
+                lower => ascii(0x61 + lower - 26, c),
+            },
+            0x3000 | 0xa0 => ' ',
+            _ => c,
         })
-        .collect();
-    while let Some(start) = text.find("${IFS") {
-        let end = text[start..]
-            .find('}')
-            .map_or(text.len(), |i| start + i + 1);
-        text.replace_range(start..end, " ");
-    }
-    text.replace("$IFS", " ")
+        .collect()
 }
 
-fn text_runs_code(script: &Script) -> bool {
-    let mut commands = script.pipelines.iter().flatten();
-    commands.any(|simple| {
-        program::started(&simple.words)
-            .iter()
-            .any(|words| runs::is_interpreter(words))
-    })
+fn ascii(code: u32, otherwise: char) -> char {
+    char::from_u32(code).unwrap_or(otherwise)
+}
+
+fn asks_on_input(words: &[String]) -> bool {
+    *program::name(words) == *"sudo"
+        && program::sudo_options(&words[1..]).any(|option| match option.strip_prefix("--") {
+            Some(long) => long.starts_with("st"),
+            None => option.contains('S'),
+        })
 }
 
 /// Clearing away exactly one of the files the verifier makes.
-fn exempt(command: &str, places: &Places) -> bool {
-    let script = shell::parse(command, &known());
+fn exempt(findings: &Findings, places: &Places) -> bool {
+    let [script] = findings.scripts.as_slice() else {
+        return false;
+    };
     let [pipeline] = script.pipelines.as_slice() else {
         return false;
     };
@@ -222,12 +412,8 @@ fn exempt(command: &str, places: &Places) -> bool {
         let rest = name
             .strip_prefix("hermes-verify-")
             .or_else(|| name.strip_prefix("hermes-ad-hoc-"));
-        rest.is_some_and(|rest| {
-            !rest.is_empty()
-                && rest
-                    .chars()
-                    .all(|c| c.is_alphanumeric() || "_.-".contains(c))
-        })
+        let letter = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+        rest.is_some_and(|rest| !rest.is_empty() && rest.chars().all(letter))
     };
     rm == "rm"
         && force == "-f"

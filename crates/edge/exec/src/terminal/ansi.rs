@@ -16,11 +16,12 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     }
     let mut clean = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
+    let mut ends = Ends::Perhaps;
     while let Some(c) = chars.next() {
         match c {
-            ESC => escape(&mut chars),
+            ESC => escape(&mut chars, &mut ends),
             '\u{9b}' => control(&mut chars),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => string(&mut chars),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => string(&mut chars, &mut ends),
             '\u{80}'..='\u{9f}' => {}
             c => clean.push(c),
         }
@@ -28,7 +29,15 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-fn escape(chars: &mut Peekable<Chars<'_>>) {
+/// Whether a string that begins here can have an end.
+#[derive(PartialEq)]
+enum Ends {
+    Perhaps,
+    /// One before had none, so there is none in the rest.
+    Never,
+}
+
+fn escape(chars: &mut Peekable<Chars<'_>>, ends: &mut Ends) {
     match chars.peek() {
         Some('[') => {
             chars.next();
@@ -36,7 +45,7 @@ fn escape(chars: &mut Peekable<Chars<'_>>) {
         }
         Some(']' | 'P' | 'X' | '^' | '_') => {
             chars.next();
-            string(chars);
+            string(chars, ends);
         }
         Some(' '..='/') => {
             while chars.next_if(|c| (' '..='/').contains(c)).is_some() {}
@@ -55,7 +64,10 @@ fn control(chars: &mut Peekable<Chars<'_>>) {
 }
 
 /// Up to its end. One that never ends is only its beginning, or it would take all the output with it.
-fn string(chars: &mut Peekable<Chars<'_>>) {
+fn string(chars: &mut Peekable<Chars<'_>>, ends: &mut Ends) {
+    if *ends == Ends::Never {
+        return;
+    }
     let mut ahead = chars.clone();
     while let Some(c) = ahead.next() {
         let ended = match c {
@@ -68,6 +80,7 @@ fn string(chars: &mut Peekable<Chars<'_>>) {
             return;
         }
     }
+    *ends = Ends::Never;
 }
 
 #[cfg(test)]
@@ -94,5 +107,6 @@ mod tests {
             "\x1b]0;never ends\nbut this is output",
             "0;never ends\nbut this is output",
         );
+        check("\x1b]a\x1b]b\x1b[1mc", "abc");
     }
 }

@@ -1,8 +1,8 @@
 //! What the gate says about commands: tables.
 
-mod asks;
-mod never;
-mod passes;
+mod consent;
+mod oracle;
+mod tables;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -16,6 +16,7 @@ use hermes_home::redact::Redactor;
 use hermes_testkit::doubles::FixedAsker;
 use hermes_types::{Answer, Question};
 use proptest::prelude::*;
+use serde_json::json;
 
 use crate::terminal::cx_with;
 
@@ -121,8 +122,16 @@ fn the_owners_policy_decides() {
         assert!(decision.contains(expected), "{command}: {decision}");
     };
     check(&|_, _| {}, "rm -rf build", "ask");
-    check(&|p, _| p.mode = "off".into(), "rm -rf build", "allow");
-    check(&|p, _| p.mode = "auto".into(), "rm -rf build", "ask");
+    check(
+        &|p, _| p.mode = Mode::from(&json!("off")),
+        "rm -rf build",
+        "allow",
+    );
+    check(
+        &|p, _| p.mode = Mode::from(&json!("auto")),
+        "rm -rf build",
+        "ask",
+    );
     check(&|p, _| p.mode = Mode::Off, "rm -rf /", "BLOCKED (hardline)");
     check(&|_, a| a.yolo = true, "rm -rf build", "allow");
     check(

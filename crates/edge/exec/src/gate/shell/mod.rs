@@ -1,32 +1,47 @@
 //! Reading a command line the way a shell would: which programs it starts, with which words.
 //!
 //! Not a shell: it follows everything that could *run*, takes both ways of every branch, and resolves only what
-//! is written in the text itself. What it cannot resolve stays as written.
+//! is written in the text itself. What it cannot resolve stays as written. One pass over the text; only what is
+//! text inside text (backticks, documents) is read once more for each level, and levels are counted.
 
-mod expand;
+mod document;
+mod list;
+mod parameter;
+mod word;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-pub(in crate::gate) use words::assignment;
-use words::{expand_braces, plain};
+use document::Pending;
+use list::Frame;
+pub(in crate::gate) use words::{MARKS, assignment, printed};
 
 /// Substitutions inside substitutions.
-const MAX_DEPTH: usize = 8;
-
-/// Words that stand before a command without being one.
-const KEYWORDS: [&str; 13] = [
-    "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "time",
-];
+const MAX_DEPTH: usize = 16;
+/// All that comes out of variables and braces, in bytes.
+const MAX_EXPANDED: usize = 1 << 18;
+/// How much of a text that could not be resolved is kept in its word.
+const MAX_KEPT: usize = 256;
 
 /// Everything a text would run, also inside substitutions.
 #[derive(Debug, Default)]
 pub(in crate::gate) struct Script {
     pub pipelines: Vec<Vec<Simple>>,
-    /// A quote or a parenthesis was never closed, or it grows beyond all measure.
+    /// Names of functions the text defines.
+    pub functions: HashSet<String>,
+    /// Texts that programs are given to read.
+    pub documents: Vec<String>,
+    /// What is known of variables at its end.
+    pub vars: HashMap<String, String>,
+    /// A quote or a parenthesis was never closed.
     pub malformed: bool,
-    /// Characters that came out of variables.
-    expanded: usize,
+    /// Nested too deeply, or it grows beyond all measure: not all of it was followed.
+    pub cut: bool,
+    /// Characters looked at, also those that came out of variables.
+    pub steps: usize,
+    /// Bytes that came out of variables and braces.
+    pub expanded: usize,
 }
 
 /// One program with its words: quotes, escapes and what is known of variables resolved.
@@ -34,94 +49,123 @@ pub(in crate::gate) struct Script {
 pub(in crate::gate) struct Simple {
     pub words: Vec<String>,
     /// `>` or `<` and the like, with what comes after.
-    pub redirects: Vec<(String, String)>,
-    /// What it is given to read, written in the command line itself.
-    pub documents: Vec<String>,
+    pub redirects: Vec<(&'static str, String)>,
+    /// What it is given to read, written in the command line itself: which of the script's documents.
+    pub documents: Vec<usize>,
+    /// What runs to make its words.
+    pub substitutions: Vec<Substitution>,
     /// What stands behind it: `|`, `&`, `;`, …
     pub joint: &'static str,
 }
 
-pub(in crate::gate) fn parse(text: &str, known: &HashMap<String, String>) -> Script {
-    let mut script = Script::default();
-    let mut vars = known.clone();
-    parse_into(text, &mut vars, 0, &mut script);
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::gate) struct Substitution {
+    pub how: How,
+    /// Which of the script's pipelines it is made of.
+    pub pipelines: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::gate) enum How {
+    /// `$(…)`
+    Dollar,
+    Backticks,
+    /// `<(…)` and `>(…)`
+    Process,
+}
+
+pub(in crate::gate) fn parse(text: &str, known: Vec<(String, String)>) -> Script {
+    parse_after(text, known, 0)
+}
+
+/// As [`parse`], where so much has come out of variables already.
+pub(in crate::gate) fn parse_after(
+    text: &str,
+    known: Vec<(String, String)>,
+    expanded: usize,
+) -> Script {
+    let chars: Vec<char> = text.chars().collect();
+    let mut script = Script {
+        expanded,
+        ..Script::default()
+    };
+    script.vars.extend(known);
+    Reader::new(&chars, 0, &mut script).run();
     script
 }
 
-fn parse_into(
-    text: &str,
-    vars: &mut HashMap<String, String>,
-    depth: usize,
-    script: &mut Script,
-) -> Vec<Vec<Simple>> {
-    if depth > MAX_DEPTH {
-        script.malformed = true;
-        return Vec::new();
+impl Script {
+    pub fn commands(&self) -> impl Iterator<Item = &Simple> {
+        self.pipelines.iter().flatten()
     }
-    let reader = Reader {
-        text: text.chars().collect(),
-        pos: 0,
-        resume: None,
-        vars,
-        depth,
-        script,
-        pipelines: Vec::new(),
-        pipeline: Vec::new(),
-        simple: Simple::default(),
-        word: None,
-        quoted: false,
-        redirect: None,
-    };
-    let own = reader.run();
-    script.pipelines.extend(own.iter().cloned());
-    own
+
+    /// Texts one of its commands reads.
+    pub fn documents_of<'s>(
+        &'s self,
+        simple: &'s Simple,
+    ) -> impl Iterator<Item = &'s String> + Clone {
+        simple.documents.iter().map(|at| &self.documents[*at])
+    }
 }
 
-struct Reader<'s> {
-    text: Vec<char>,
+struct Reader<'t, 's> {
+    text: &'t [char],
     pos: usize,
-    /// Where the text goes on behind the documents that follow the current line.
-    resume: Option<usize>,
-    vars: &'s mut HashMap<String, String>,
     depth: usize,
+    /// What all levels of reading add to.
     script: &'s mut Script,
-    pipelines: Vec<Vec<Simple>>,
-    pipeline: Vec<Simple>,
-    simple: Simple,
-    word: Option<String>,
-    /// Part of the word was quoted.
-    quoted: bool,
-    /// An operator that waits for its word.
-    redirect: Option<String>,
+    /// Documents that begin with the next line.
+    pending: Vec<Pending>,
+    frame: Frame,
 }
 
-impl Reader<'_> {
-    fn run(mut self) -> Vec<Vec<Simple>> {
-        while let Some(c) = self.take() {
-            match c {
-                '\n' => self.end_line(),
-                c if c.is_whitespace() => self.end_word(),
-                '#' if self.word.is_none() => self.skip_comment(),
-                ';' => self.end_command(";"),
-                '(' | ')' => self.end_command(";"),
-                '|' => self.bar(),
-                '&' => self.ampersand(),
-                '<' | '>' => self.angle(c),
-                c => self.part(c),
-            }
+impl<'t, 's> Reader<'t, 's> {
+    fn new(text: &'t [char], depth: usize, script: &'s mut Script) -> Self {
+        Self {
+            text,
+            pos: 0,
+            depth,
+            script,
+            pending: Vec::new(),
+            frame: Frame::default(),
         }
-        self.end_command("");
-        self.pipelines
+    }
+
+    /// The whole text as commands.
+    fn run(mut self) -> Range<usize> {
+        self.list(list::End::Text).0
+    }
+
+    /// A text of its own inside this one, such as what stands in backticks.
+    fn inside(&mut self, text: &[char], read: impl FnOnce(Reader<'_, '_>)) -> Range<usize> {
+        let start = self.script.pipelines.len();
+        if self.depth < MAX_DEPTH {
+            read(Reader::new(text, self.depth + 1, self.script));
+        } else {
+            self.script.cut = true;
+        }
+        start..self.script.pipelines.len()
+    }
+
+    /// The next character, lines that are only broken for the eye joined.
+    fn peek(&mut self) -> Option<char> {
+        while self.text.get(self.pos) == Some(&'\\') && self.text.get(self.pos + 1) == Some(&'\n') {
+            self.pos += 2;
+        }
+        self.text.get(self.pos).copied()
     }
 
     fn take(&mut self) -> Option<char> {
-        let c = self.peek();
-        self.pos += 1;
-        c
+        self.peek()?;
+        self.take_raw()
     }
 
-    fn peek(&self) -> Option<char> {
-        self.text.get(self.pos).copied()
+    /// As it stands, for places where a backslash is a backslash.
+    fn take_raw(&mut self) -> Option<char> {
+        let c = self.text.get(self.pos).copied()?;
+        self.pos += 1;
+        self.script.steps += 1;
+        Some(c)
     }
 
     fn take_if(&mut self, wanted: char) -> bool {
@@ -130,166 +174,34 @@ impl Reader<'_> {
         found
     }
 
-    fn word(&mut self) -> &mut String {
-        self.word.get_or_insert_default()
+    fn written(&self, from: usize) -> String {
+        let end = self.pos.min(self.text.len());
+        self.text[from.min(end)..end].iter().collect()
     }
 
-    fn quote(&mut self) -> &mut String {
-        self.quoted = true;
-        self.word()
-    }
-
-    fn skip_comment(&mut self) {
-        while self.peek().is_some_and(|c| c != '\n') {
-            self.pos += 1;
-        }
-    }
-
-    fn end_line(&mut self) {
-        self.end_command(";");
-        if let Some(resume) = self.resume.take() {
-            self.pos = resume;
-        }
-    }
-
-    fn bar(&mut self) {
-        match self.peek() {
-            Some('|') => {
-                self.pos += 1;
-                self.end_command("||");
-            }
-            other => {
-                self.pos += usize::from(other == Some('&'));
-                self.end_command("|");
-            }
-        }
-    }
-
-    fn ampersand(&mut self) {
-        if self.take_if('&') {
-            self.end_command("&&");
-        } else if self.take_if('>') {
-            self.take_if('>');
-            self.end_word();
-            self.redirect = Some(">".to_owned());
+    /// What could not be resolved stays as written; of a long one, only what kind it is.
+    fn keep_as_written(&mut self, from: usize, kind: &str) {
+        if self.pos - from > MAX_KEPT {
+            self.word().push_str(kind);
         } else {
-            self.end_command("&");
+            let written = self.written(from);
+            self.word().push_str(&written);
         }
     }
 
-    fn angle(&mut self, c: char) {
-        // `2>`: the digits are no word.
-        if self
-            .word
-            .as_ref()
-            .is_some_and(|word| word.chars().all(|c| c.is_ascii_digit()))
-        {
-            self.word = None;
-        }
-        if self.peek() == Some('(') {
-            self.pos += 1;
-            let inner = self.until_close();
-            self.nested(&inner);
-            self.word().push_str(&format!("{c}({inner})"));
-            return;
-        }
-        self.end_word();
-        let mut operator = c.to_string();
-        while operator.len() < 3 && self.peek().is_some_and(|c| "<>|&".contains(c)) {
-            operator.extend(self.take());
-        }
-        if operator == "<<" && self.take_if('-') {
-            operator.push('-');
-        }
-        self.redirect = Some(operator);
+    fn malformed(&mut self) {
+        self.script.malformed = true;
     }
 
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        let quoted = std::mem::take(&mut self.quoted);
-        match self.redirect.take() {
-            Some(operator) => self.redirected(operator, &word, quoted),
-            None => self.simple.words.extend(expand_braces(&word)),
+    /// Whether so much more may still come out of variables and braces.
+    fn grows_by(&mut self, bytes: usize) -> bool {
+        let script = &mut *self.script;
+        let fits = script.expanded + bytes <= MAX_EXPANDED;
+        if fits {
+            script.expanded += bytes;
+            script.steps += bytes;
         }
-    }
-
-    fn redirected(&mut self, operator: String, word: &str, quoted: bool) {
-        let word = plain(word);
-        match operator.as_str() {
-            "<<" | "<<-" => {
-                let body = self.document(&word, operator == "<<-");
-                if !quoted {
-                    self.nested_if_any(&body);
-                }
-                self.simple.documents.push(body);
-            }
-            "<<<" => self.simple.documents.push(word),
-            _ => self.simple.redirects.push((operator, word)),
-        }
-    }
-
-    /// The lines behind the current one, up to the one that says `end`.
-    fn document(&mut self, end: &str, indented: bool) -> String {
-        let newline = |from: usize| (from..self.text.len()).find(|&i| self.text[i] == '\n');
-        // Reading of the delimiter may have taken the newline already.
-        let here = self.pos.saturating_sub(1).min(self.text.len());
-        let mut at = match self.resume.or_else(|| newline(here).map(|i| i + 1)) {
-            Some(at) => at,
-            None => return String::new(),
-        };
-        let mut body = String::new();
-        while at < self.text.len() {
-            let stop = newline(at).unwrap_or(self.text.len());
-            let line: String = self.text[at..stop].iter().collect();
-            at = stop + 1;
-            let bare = if indented {
-                line.trim_start_matches('\t')
-            } else {
-                &line
-            };
-            if bare == end {
-                break;
-            }
-            body += &line;
-            body.push('\n');
-        }
-        self.resume = Some(at);
-        body
-    }
-
-    fn end_command(&mut self, joint: &'static str) {
-        self.end_word();
-        let mut simple = std::mem::take(&mut self.simple);
-        let keywords = simple
-            .words
-            .iter()
-            .take_while(|word| KEYWORDS.contains(&word.as_str()))
-            .count();
-        simple.words.drain(..keywords);
-        self.remember(&simple.words);
-        simple.joint = joint;
-        if simple
-            != (Simple {
-                joint,
-                ..Simple::default()
-            })
-        {
-            self.pipeline.push(simple);
-        }
-        if joint != "|" && !self.pipeline.is_empty() {
-            self.pipelines.push(std::mem::take(&mut self.pipeline));
-        }
-    }
-
-    /// `X=rm; $X -rf /`
-    fn remember(&mut self, words: &[String]) {
-        let assigned = match words.first().map(String::as_str) {
-            Some("export" | "declare" | "local" | "readonly" | "typeset") => &words[1..],
-            _ if words.iter().all(|word| assignment(word).is_some()) => words,
-            _ => &[],
-        };
-        for (name, value) in assigned.iter().filter_map(|word| assignment(word)) {
-            self.vars.insert(name.to_owned(), value.to_owned());
-        }
+        script.cut |= !fits;
+        fits
     }
 }
