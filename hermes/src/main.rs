@@ -3,8 +3,6 @@
 mod cli;
 mod cmd;
 mod mcp;
-mod out;
-mod table;
 mod wire;
 
 use std::ffi::OsString;
@@ -14,10 +12,10 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use hermes_home::{Argv, Env};
+use hermes_lines::Out;
 
 use cli::{Cli, Command};
 use cmd::chat::Job;
-use out::Out;
 use wire::App;
 
 fn main() -> ExitCode {

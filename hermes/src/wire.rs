@@ -11,10 +11,9 @@ use anyhow::{Context, Result};
 use hermes_home::config::Settings;
 use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home, Resolved, dotenv, log};
+use hermes_lines::Out;
 use hermes_store::{Journal, OpenOptions, Store};
 use tokio::runtime::{self, Runtime};
-
-use crate::out::Out;
 
 /// What a command works with.
 pub struct App {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use hermes_home::profile::{Name, Profiles};
 use hermes_home::{backup, clock};
+use hermes_lines::Table;
 use jiff::Timestamp;
 
 use super::{confirm, size};
 use crate::cli::Backup;
-use crate::table::Table;
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, options: &Backup) -> Result<()> {
@@ -185,7 +185,7 @@ impl Progress {
                 "\r\x1b[K{} {} {}",
                 self.verb,
                 self.count,
-                crate::table::cut(&name, 50)
+                hermes_lines::cut(&name, 50)
             ); // cosmetic
         }
     }

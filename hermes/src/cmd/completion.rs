@@ -5,9 +5,9 @@ use std::io::Write;
 use anyhow::Result;
 use clap::CommandFactory;
 use clap_complete::{Shell as Target, generate};
+use hermes_lines::Out;
 
 use crate::cli::{Cli, Shell};
-use crate::out::Out;
 
 pub fn print(out: &mut Out, shell: Shell) -> Result<()> {
     let mut script = Vec::new();

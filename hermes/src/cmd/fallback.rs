@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use hermes_lines::one_line;
 use hermes_model::{Fallback, check_fallback, edit_fallbacks, fallback_entry, list_fallbacks};
 use serde_json::{Value, json};
 
 use crate::cli::{Fallback as Action, FallbackAdd, Format};
-use crate::out::one_line;
 use crate::wire::App;
 
 pub fn run(app: &mut App, action: Option<&Action>) -> Result<()> {

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::Result;
 use hermes_home::clock;
+use hermes_lines::{Out, cut, one_line};
 use hermes_session::{Line, Section};
 use hermes_store::{Insights, InsightsQuery};
 use jiff::Span;
@@ -11,8 +12,6 @@ use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use crate::cli;
-use crate::out::{Out, one_line};
-use crate::table::cut;
 use crate::wire::App;
 
 /// What is printed where nobody looks.

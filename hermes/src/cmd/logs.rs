@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hermes_home::log::{self, Follow, LogName, Query};
+use hermes_lines::{Table, printable};
 
 use super::{ago, size};
 use crate::cli::Logs;
-use crate::out::printable;
-use crate::table::Table;
 use crate::wire::App;
 
 /// How often a followed log is looked at.

@@ -6,11 +6,11 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use clap::CommandFactory;
 use hermes_home::profile::{self, Info, Name, Origin, Profiles};
+use hermes_lines::Table;
 use serde_json::{Value, json};
 
 use super::{ask, confirm};
 use crate::cli::{Cli, CreateProfile, Format, Profile};
-use crate::table::Table;
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, action: &Profile) -> Result<()> {

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use hermes_lines::{Table, one_line, printable};
 use hermes_store::{
     ExportSources, Hit, ListQuery, Listed, Prune, Repaired, SearchQuery, Store, session_files,
 };
@@ -14,8 +15,6 @@ use serde_json::{Value, json};
 
 use super::{ago, confirm, size};
 use crate::cli::{Format, Sessions};
-use crate::out::{one_line, printable};
-use crate::table::Table;
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, action: &Sessions) -> Result<()> {

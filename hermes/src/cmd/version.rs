@@ -3,10 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hermes_lines::Out;
 use serde_json::json;
 
 use crate::cli::Format;
-use crate::out::Out;
 
 /// When this version was released; changes with the version in Cargo.toml.
 const RELEASED: &str = "2026-11-15";

@@ -52,6 +52,7 @@ const LAYERS: &[Layer] = &[
             "dashboard",
             "acp",
             "batch",
+            "lines",
             "mcp-serve",
         ],
         may_use: &["types", "home", "store", "net", "proc", "session"],

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
+use hermes_lines::{Out, Show};
 use hermes_session::slash::{self, Typed};
 use hermes_session::{Feed, Input, Session};
 use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
@@ -15,10 +16,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::echo::Hidden;
 use super::open::{Presence, open};
 use super::place::{Changes, Place};
-use super::show::Show;
 use super::signals::{Caught, Signals};
 use crate::cli::Talk;
-use crate::out::Out;
 use crate::wire::App;
 
 /// A second Ctrl+C within this time leaves.
@@ -148,7 +147,7 @@ impl<'o> Face<'o> {
             session,
             out,
             processes,
-            show: Show::new(),
+            show: Show::default(),
             interrupt: signal(SignalKind::interrupt()).context("watching for signals")?,
             running: false,
             compacting: false,

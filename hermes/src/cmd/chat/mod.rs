@@ -10,7 +10,6 @@ mod models;
 mod oneshot;
 mod open;
 mod place;
-mod show;
 pub mod signals;
 
 use std::io::{self, IsTerminal, Read, Write};

@@ -5,17 +5,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
+use hermes_lines::{Out, Show, compaction, printable};
 use hermes_session::{Feed, Input, Session};
 use hermes_types::{AgentEvent, Message, SessionId, TurnEnd};
 use serde_json::json;
 
 use super::open::{Presence, open};
 use super::place::Changes;
-use super::show::{Show, compaction};
 use super::signals::{Caught, Signals};
 use crate::cli::Talk;
 use crate::cmd::Failed;
-use crate::out::{Out, printable};
 use crate::wire::{App, say};
 
 /// What is printed besides the answer.
@@ -106,7 +105,7 @@ async fn ask(
     out: &mut Out,
 ) -> Result<TurnEnd> {
     session.send(Input::Prompt(Message::user(prompt))).await;
-    let mut show = Show::new();
+    let mut show = Show::default();
     let id = session.task();
     loop {
         let event = tokio::select! {

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use hermes_lines::{Out, printable};
 use hermes_mcp_tools::{Answered, Entry, Kind, Question, Single};
 use hermes_types::Outcome;
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use crate::cli::{McpCall, McpOp};
 use crate::cmd::Failed;
 use crate::cmd::chat::signals::{Caught, Signals};
 use crate::mcp::Source;
-use crate::out::{Out, printable};
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, call: &McpCall) -> Result<()> {

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Result, anyhow, bail};
 use hermes_home::config::Document;
+use hermes_lines::one_line;
 use hermes_mcp::{FileTokens, TokenStore};
 use hermes_mcp_tools::choice::{self, FilterEdit, Switch};
 use serde_json::json;
@@ -12,7 +13,6 @@ use super::test::{complain, look};
 use super::{configured, named, path, unknown};
 use crate::cmd::{Failed, ask, confirm};
 use crate::mcp::Source;
-use crate::out::one_line;
 use crate::wire::{App, say};
 
 /// `hermes mcp configure`

@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hermes_lines::{Table, one_line};
 use hermes_mcp_tools::{Entry, Problem};
 use serde_json::{Value, json};
 
 use super::configured;
 use crate::cli::Format;
 use crate::mcp::Source;
-use crate::out::one_line;
-use crate::table::Table;
 use crate::wire::{App, say};
 
 /// Longer ones are cut.

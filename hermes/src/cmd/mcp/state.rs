@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use anyhow::Result;
+use hermes_lines::{Table, one_line};
 use hermes_mcp::{BreakerState, Era};
 use hermes_mcp_tools::{LiveServers, Report};
 use hermes_types::Finding;
@@ -12,8 +13,6 @@ use serde_json::{Value, json};
 use super::configured;
 use crate::cli::Format;
 use crate::mcp::Source;
-use crate::out::one_line;
-use crate::table::Table;
 use crate::wire::App;
 
 /// `hermes doctor` has more patience than a session that is about to begin, but not for ever.

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use hermes_lines::{cut, one_line};
 use hermes_mcp::{Catalog, Endpoint, HttpFlavour, State};
 use hermes_mcp_tools::config::Auth;
 use hermes_mcp_tools::{Answered, Entry, Kind, Look, NotConnected, Question, Single, mask};
@@ -12,8 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::{named, only};
 use crate::cmd::Failed;
 use crate::mcp::Source;
-use crate::out::one_line;
-use crate::table::cut;
 use crate::wire::App;
 
 /// How much of a description is shown.

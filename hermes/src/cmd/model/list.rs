@@ -3,14 +3,13 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
+use hermes_lines::{Table, one_line};
 use hermes_model::{ListedModel, Origin, Refreshed, context, list_providers};
 use serde_json::{Value, json};
 
 use super::{offers, scope};
 use crate::cli::Format;
 use crate::cmd::Failed;
-use crate::out::one_line;
-use crate::table::Table;
 use crate::wire::App;
 
 /// More is not read but searched through.

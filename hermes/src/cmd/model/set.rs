@@ -4,11 +4,11 @@ use std::io::Write;
 
 use anyhow::Result;
 use hermes_home::{config, dotenv};
+use hermes_lines::one_line;
 use hermes_model::{Overrides, RoutedModels};
 
 use super::{offers, routed, scope, settle};
 use crate::cmd::Failed;
-use crate::out::one_line;
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, name: &str) -> Result<()> {

@@ -207,7 +207,6 @@ fn the_owner_may_add_headers() {
     assert_eq!(models.route().quirks.headers["X-Box"], "b");
 }
 
-// spec: agent-loop §25.19
 #[test]
 fn a_left_over_address_is_warned_about() {
     let stale = ("OPENAI_BASE_URL", "http://old/v1");

@@ -9,6 +9,7 @@ use crate::out::Out;
 const GAP: usize = 2;
 
 /// Rows of text under headings.
+#[derive(Debug)]
 pub struct Table {
     headings: Vec<&'static str>,
     rows: Vec<Vec<String>>,

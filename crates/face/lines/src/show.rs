@@ -1,24 +1,26 @@
 //! A turn on a plain terminal: the answer as it comes, tools as one line each.
 
-use std::io::Write;
+use std::io::{self, Write};
 
-use anyhow::Result;
 use hermes_types::{AgentEvent, Child, Consent, Outcome, Question};
 
 use crate::out::{Out, one_line, printable};
 
 /// Prints events of a session in line mode.
+#[derive(Debug)]
 pub struct Show {
     /// Whether the cursor stands at the beginning of a line.
     fresh: bool,
 }
 
-impl Show {
-    pub fn new() -> Self {
+impl Default for Show {
+    fn default() -> Self {
         Self { fresh: true }
     }
+}
 
-    pub fn event(&mut self, out: &mut Out, event: &AgentEvent) -> Result<()> {
+impl Show {
+    pub fn event(&mut self, out: &mut Out, event: &AgentEvent) -> io::Result<()> {
         match event {
             AgentEvent::Text(text) => {
                 write!(out, "{}", printable(text))?;
@@ -86,10 +88,10 @@ impl Show {
             AgentEvent::TurnEnded(_) if !self.fresh => self.line(out, "")?,
             _ => {}
         }
-        Ok(out.flush()?)
+        out.flush()
     }
 
-    fn question(&mut self, out: &mut Out, question: &Question) -> Result<()> {
+    fn question(&mut self, out: &mut Out, question: &Question) -> io::Result<()> {
         match question {
             Question::Approve {
                 command,
@@ -137,7 +139,7 @@ impl Show {
         Ok(())
     }
 
-    fn line(&mut self, out: &mut Out, text: &str) -> Result<()> {
+    fn line(&mut self, out: &mut Out, text: &str) -> io::Result<()> {
         if !self.fresh {
             writeln!(out)?;
         }

@@ -7,6 +7,7 @@ use hermes_home::Env;
 use serde::Serialize;
 
 /// Where commands print. Write errors, a closed pipe among them, travel up as ordinary errors.
+#[derive(Debug)]
 pub struct Out {
     stdout: BufWriter<Stdout>,
     colour: bool,
