@@ -1,11 +1,13 @@
 //! The command line, as data. Help texts are the documentation; completions come from here too.
 
+mod auth;
 mod mcp;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
 
 /// A personal AI agent that lives in your terminal and your chats.
@@ -131,6 +133,19 @@ pub enum Command {
     Mcp {
         #[command(subcommand)]
         action: Option<Mcp>,
+    },
+    /// Keys and logins: add several for one provider, see how they are doing
+    #[command(after_help = "Without a subcommand: list.")]
+    Auth {
+        #[command(subcommand)]
+        action: Option<Auth>,
+    },
+    /// Log in with an account instead of a key (hermes auth login)
+    Login(AuthLogin),
+    /// Forget a login (hermes auth logout)
+    Logout {
+        /// The one logged in with last unless given
+        provider: Option<String>,
     },
     /// Show and change settings
     #[command(after_help = "Without a subcommand: show.")]

@@ -12,11 +12,13 @@ mod cmd;
 pub mod doubles;
 mod exit;
 mod home;
+mod logins;
 mod proxy;
 mod pty;
 
 pub use cmd::{Cmd, Output};
 pub use exit::Exit;
 pub use home::TempHome;
+pub use logins::{LoginServer, Visit};
 pub use proxy::{Fault, FaultProxy};
 pub use pty::Pty;

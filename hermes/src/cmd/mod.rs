@@ -1,5 +1,6 @@
 //! One module for each command: what was asked for, and how the answer looks.
 
+mod auth;
 mod backup;
 pub mod chat;
 pub mod completion;
@@ -45,6 +46,9 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Tools { action } => tools::run(app, action.as_ref()),
         Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
         Command::Mcp { action } => mcp::run(app, action.as_ref()),
+        Command::Auth { action } => auth::run(app, action.as_ref()),
+        Command::Login(login) => auth::login(app, login),
+        Command::Logout { provider } => auth::logout(app, provider.as_deref()),
         Command::Config { action } => config::run(app, action.as_ref()),
         Command::Sessions { action } => sessions::run(app, action),
         Command::Profile { action } => profile::run(app, action),

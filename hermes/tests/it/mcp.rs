@@ -223,7 +223,7 @@ fn is_whole(request: &[u8]) -> bool {
 }
 
 /// What a browser does with an address: follow where it leads.
-fn browse(url: &str) -> String {
+pub fn browse(url: &str) -> String {
     let mut url = url.to_owned();
     loop {
         let rest = url.strip_prefix("http://").unwrap();

@@ -1,6 +1,7 @@
 //! A home goes back and forth: made by the Python program, used by ours, read by the Python program again, and the other way round.
 
 mod compare;
+mod keys;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,10 @@ pub fn run(checks: &mut Checks) -> Result<()> {
         checks.note(
             &format!("{version}: a home of ours opens there"),
             our_home_opens(&pair),
+        );
+        checks.note(
+            &format!("{version}: keys are everybody's"),
+            keys::are_shared(&pair),
         );
     }
     Ok(())

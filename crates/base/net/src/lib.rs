@@ -1,8 +1,9 @@
 //! What every crate that talks to the network shares: one way to build an HTTP client, to read server-sent
-//! events, to wait before a retry and to stop in time.
+//! events, to wait before a retry, to stop in time, and to be found by a browser that comes back from a login.
 
 mod addresses;
 pub mod backoff;
+pub mod callback;
 mod client;
 mod deadline;
 pub mod sse;

@@ -2,15 +2,13 @@
 
 use hermes_home::Env;
 use hermes_types::ModelError;
-use jiff::Timestamp;
-use serde_json::Value;
 
-use crate::auth;
+use crate::auth::Document;
 use crate::catalogue::{Credentials, Names, Row, catalogue};
 use crate::names;
 use crate::providers::is_usable;
 use crate::resolve::{Sources, not_configured};
-use crate::{aws, host};
+use crate::{aws, host, keys};
 
 /// The provider for a wish without one.
 pub(crate) fn provider(
@@ -26,8 +24,11 @@ pub(crate) fn provider(
         return Ok("openrouter".to_owned());
     }
     let rows = || catalogue().providers.iter().filter(|row| row.auto);
-    let chosen = logged_in(sources)
-        .or_else(|| rows().find(|row| is_ready(sources, row)))
+    let document = keys::document(sources);
+    let active = keys::active(&document);
+    let chosen = active
+        .and_then(|id| catalogue().by_id(&id))
+        .or_else(|| rows().find(|row| is_ready(sources.env, &document, row)))
         .or_else(|| rows().find(|row| has_credentials(row, sources.env)));
     let id = chosen.map(|row| row.id.clone());
     id.ok_or_else(|| not_configured(FIRST_STEPS.to_owned()))
@@ -48,9 +49,10 @@ pub(crate) fn serving(sources: Sources<'_>, chosen: &Row, model: &str) -> Option
     if chosen.vendor.as_deref().is_none_or(|own| own == maker) {
         return None;
     }
+    let document = keys::document(sources);
     let ready = || {
         let rows = catalogue().providers.iter();
-        rows.filter(|row| row.auto && is_ready(sources, row))
+        rows.filter(|row| row.auto && is_ready(sources.env, &document, row))
     };
     let makers = ready().find(|row| row.vendor.as_deref() == Some(maker));
     let found = makers.or_else(|| ready().find(|row| row.names == Names::Vendor));
@@ -58,9 +60,8 @@ pub(crate) fn serving(sources: Sources<'_>, chosen: &Row, model: &str) -> Option
 }
 
 /// Whether there is a key or a login for it.
-fn is_ready(sources: Sources<'_>, row: &Row) -> bool {
-    let has_login = |name: &String| login(sources, name).is_some();
-    has_key(row, sources.env) || row.login.as_ref().is_some_and(has_login)
+fn is_ready(env: &Env, document: &Document, row: &Row) -> bool {
+    has_key(row, env) || keys::has_pool(document, &row.id)
 }
 
 pub(crate) fn has_key(row: &Row, env: &Env) -> bool {
@@ -72,16 +73,4 @@ pub(crate) fn has_key(row: &Row, env: &Env) -> bool {
 
 pub(crate) fn has_credentials(row: &Row, env: &Env) -> bool {
     row.credentials == Some(Credentials::Aws) && aws::has_key(env)
-}
-
-pub(crate) fn login(sources: Sources<'_>, name: &str) -> Option<auth::Minted> {
-    auth::minted(sources.home, name, Timestamp::now())
-}
-
-/// The provider of the last login, as long as that is good.
-fn logged_in(sources: Sources<'_>) -> Option<&'static Row> {
-    let text = std::fs::read_to_string(sources.home.join("auth.json")).ok()?;
-    let store: Value = serde_json::from_str(&text).ok()?;
-    let row = catalogue().by_id(store["active_provider"].as_str()?)?;
-    login(sources, row.login.as_ref()?).map(|_| row)
 }

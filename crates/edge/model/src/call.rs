@@ -15,6 +15,7 @@ use crate::dialect;
 use crate::dump::Why;
 use crate::listen::Listener;
 use crate::reply::Draft;
+use crate::rotate::{Held, Next};
 use crate::route::Route;
 use crate::standby::{Standby, is_tired};
 use crate::trouble::{Failed, Trouble, Where};
@@ -29,6 +30,8 @@ pub(crate) struct Call<'a> {
     /// The client's route, with what this call has learned about it.
     pub route: Route,
     pub size: SessionSize,
+    /// The key in use, if there are several.
+    pub held: Option<Held>,
 }
 
 impl<'a> Call<'a> {
@@ -54,12 +57,16 @@ impl<'a> Call<'a> {
             standby,
             route,
             size,
+            held: None,
         }
     }
 
     /// Tries until there is a reply, or an error that trying again won't change.
     pub async fn answer(mut self) -> Result<ModelReply, ModelError> {
-        let answer = self.tries().await;
+        let answer = match self.take_key().await {
+            Ok(()) => self.tries().await,
+            Err(error) => return Err(error),
+        };
         if let (Err(error), Some(dumps)) = (&answer, &self.inner.dumps)
             && !matches!(error.kind, Kind::Cancelled | Kind::NotConfigured | Kind::Spent)
             // What somebody else answers is nobody's riddle.
@@ -100,6 +107,11 @@ impl<'a> Call<'a> {
             if let Kind::ContextOverflow { limit: Some(limit) } = failed.verdict.kind {
                 self.inner.overflowed(limit);
             }
+            match self.next_key(&failed).await {
+                Next::Stay => {}
+                Next::Again => continue,
+                Next::Over(error) => return Err(error),
+            }
             drops += u32::from(failed.wire == Where::Dropped);
             let of = self.attempts(failed.verdict.kind);
             let may_retry =
@@ -116,7 +128,7 @@ impl<'a> Call<'a> {
     }
 
     /// How many attempts this kind of trouble is worth here and now.
-    fn attempts(&self, kind: Kind) -> u32 {
+    pub fn attempts(&self, kind: Kind) -> u32 {
         let own = self.inner.timing.attempts;
         if is_tired(kind) && self.inner.can_rotate() {
             return own;

@@ -24,6 +24,7 @@ use crate::http::Http;
 use crate::listen::{Item, Listener, working};
 use crate::nous;
 use crate::rates::Rates;
+use crate::rotate::Keys;
 use crate::route::{Concessions, Route};
 use crate::standby::Standby;
 use crate::timing::Timing;
@@ -46,6 +47,8 @@ pub(crate) struct Inner {
     /// Where what concerns other runs is kept; `None`: nowhere.
     pub home: Option<PathBuf>,
     pub rates: Rates,
+    /// `None`: the route's key is the only one.
+    pub keys: Option<Keys>,
 }
 
 /// What the server has been found not to take, for as long as this client lives.
@@ -81,6 +84,7 @@ impl RouteClient {
             dumps,
             home: None,
             rates: Rates::default(),
+            keys: None,
         };
         Self {
             info,
@@ -94,6 +98,16 @@ impl RouteClient {
         // Nobody else has it yet.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
             inner.home = Some(home);
+        }
+        self
+    }
+
+    /// One that has several keys.
+    #[must_use]
+    pub(crate) fn with_keys(mut self, keys: Option<Keys>) -> Self {
+        // Nobody else has it yet.
+        if let Some(inner) = Arc::get_mut(&mut self.inner) {
+            inner.keys = keys;
         }
         self
     }
@@ -171,12 +185,15 @@ impl Inner {
 
     fn nous(&self) -> Option<nous::Guard> {
         let home = self.home.as_ref()?;
-        (self.route.provider == nous::PROVIDER).then(|| nous::Guard::new(home))
+        // Several accounts rest one by one: their pool knows.
+        let is_alone = self.keys.as_ref().is_none_or(|keys| keys.count() < 2);
+        (self.route.provider == nous::PROVIDER && is_alone).then(|| nous::Guard::new(home))
     }
 
     /// Whether another key of the same provider could be tried before another provider is.
     pub fn can_rotate(&self) -> bool {
-        false
+        let keys = self.keys.as_ref();
+        keys.is_some_and(|keys| keys.good(Timestamp::now()) > 1)
     }
 
     /// Notes the window an error message named, if it is news.

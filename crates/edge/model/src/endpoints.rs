@@ -11,6 +11,15 @@ use serde_json::{Value, json};
 use crate::catalogue::{Endpoint, Row};
 use crate::route::Key;
 
+/// The address this key belongs to, if it says so or was found out to.
+pub(crate) fn of_key(home: &Path, row: &Row, key: &Key) -> Option<Url> {
+    let mut urls = row.key_urls.iter();
+    let by_key = urls.find(|url| key.expose().starts_with(&url.prefix));
+    let by_key = by_key.map(|url| url.base_url.clone());
+    let found = by_key.or_else(|| detected(home, row, key))?;
+    found.trim_end_matches('/').parse().ok()
+}
+
 /// The address this key was found to belong to.
 pub(crate) fn detected(home: &Path, row: &Row, key: &Key) -> Option<String> {
     if row.endpoints.is_empty() {
@@ -58,7 +67,7 @@ pub(crate) fn keep(home: &Path, row: &Row, endpoint: &Endpoint, key: &Key) {
 
 fn write(home: &Path, row: &Row, endpoint: &Endpoint, key: &Key) -> hermes_home::Result<()> {
     let path = home.join("auth.json");
-    let _lock = FileLock::for_file(&path)?;
+    let _lock = FileLock::acquire(&path.with_extension("lock"))?;
     let text = std::fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
     let mut store: Value = serde_json::from_str(&text).unwrap_or_default();
     let is_section = |value: &Value| value.is_object() || value.is_null();

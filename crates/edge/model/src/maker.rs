@@ -12,7 +12,9 @@ use hermes_types::{ModelError, Scope};
 use crate::client::RouteClient;
 use crate::dump::Dumps;
 use crate::http::Http;
+use crate::pool::Pools;
 use crate::resolve::{self, Sources};
+use crate::rotate::Keys;
 use crate::route::Route;
 use crate::server;
 use crate::timing::Timing;
@@ -25,6 +27,8 @@ pub(crate) struct Maker {
     pub home: PathBuf,
     pub http: Arc<Http>,
     dumps: Dumps,
+    /// Shared by all clients, so that they spread over the keys there are.
+    pools: Pools,
 }
 
 impl Maker {
@@ -35,6 +39,7 @@ impl Maker {
             home: home.dir().to_owned(),
             http: Arc::new(http),
             dumps: Dumps::new(home, &env),
+            pools: Pools::default(),
             settings,
             env,
         }
@@ -58,8 +63,11 @@ impl Maker {
             call,
             ..Timing::new(&self.settings, &self.env, &route.provider, &route.model)
         };
-        RouteClient::dumping(route, timing, self.http.clone(), self.dumps.clone())
+        let http = self.http.clone();
+        let keys = Keys::of(self.sources(), &route, &self.pools, http.clone());
+        RouteClient::dumping(route, timing, http, self.dumps.clone())
             .at_home(self.home.clone())
+            .with_keys(keys)
     }
 
     /// A route with what must be asked before it is used. Ollama forgets most of a conversation unless it is told

@@ -130,7 +130,7 @@ impl Offers {
     /// All models whose names have all these words in them; first those that can be used now.
     pub async fn search(&self, words: &[String], scope: &Scope) -> Vec<Found> {
         self.fresh_registry(scope).await;
-        let infos = list_providers(&self.settings, &self.env);
+        let infos = list_providers(&self.home, &self.settings, &self.env);
         let ready: Vec<_> = infos.iter().map(|info| self.is_of_use(&info.id)).collect();
         let offers = infos.iter().zip(&ready).map(|(info, is_ready)| async {
             let provider = find(&self.settings, &info.id)?;
@@ -157,7 +157,7 @@ impl Offers {
 
     /// Fetches the registry, and the list of everybody who can be used.
     pub async fn refresh(&self, scope: &Scope) -> Vec<Refreshed> {
-        let infos = list_providers(&self.settings, &self.env);
+        let infos = list_providers(&self.home, &self.settings, &self.env);
         let usable = infos.iter().filter(|info| self.is_of_use(&info.id));
         let providers = usable.filter_map(|info| find(&self.settings, &info.id));
         let lists = providers

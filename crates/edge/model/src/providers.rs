@@ -1,12 +1,16 @@
 //! Whom a name means: one of the catalogue's providers, or one of the owner's.
 
+use std::path::Path;
+
 use hermes_home::Env;
 use hermes_home::config::Settings;
+use reqwest::Url;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::automatic;
+use crate::auth::{AuthFile, Document};
 use crate::catalogue::{KeyVariable, Row, catalogue};
+use crate::{automatic, keys};
 
 /// A provider one can ask for.
 #[derive(Clone, Debug)]
@@ -31,10 +35,11 @@ pub struct ProviderInfo {
 }
 
 /// All providers, the catalogue's first.
-pub fn list_providers(settings: &Settings, env: &Env) -> Vec<ProviderInfo> {
+pub fn list_providers(home: &Path, settings: &Settings, env: &Env) -> Vec<ProviderInfo> {
+    let document = AuthFile::new(home, env).read();
     let known = catalogue().providers.iter().map(Provider::known);
     let all = known.chain(own(settings));
-    all.map(|provider| provider.info(env)).collect()
+    all.map(|provider| provider.info(env, &document)).collect()
 }
 
 /// The provider of this name. The owner's names win over aliases, not over ids.
@@ -54,6 +59,26 @@ fn find_own(settings: &Settings, name: &str) -> Option<Provider> {
     own(settings)
         .into_iter()
         .find(|provider| provider.row.id == id)
+}
+
+/// The ids of the owner's providers.
+pub(crate) fn own_ids(settings: &Settings) -> Vec<String> {
+    own(settings)
+        .into_iter()
+        .map(|provider| provider.row.id)
+        .collect()
+}
+
+/// The id of the owner's provider at this address.
+pub(crate) fn at(settings: &Settings, url: &Url) -> Option<String> {
+    let is_there = |provider: &Provider| {
+        let own: Option<Url> = provider.row.base_url.trim_end_matches('/').parse().ok();
+        own.as_ref() == Some(url)
+    };
+    own(settings)
+        .into_iter()
+        .find(is_there)
+        .map(|provider| provider.row.id)
 }
 
 /// Names as people write them: case and spaces don't matter.
@@ -118,9 +143,11 @@ impl Provider {
         self.own.get("models")?.get(model)?.get(key)
     }
 
-    fn info(&self, env: &Env) -> ProviderInfo {
+    fn info(&self, env: &Env, document: &Document) -> ProviderInfo {
         let row = &self.row;
-        let has_key = automatic::has_key(row, env) || automatic::has_credentials(row, env);
+        let has_key = automatic::has_key(row, env)
+            || automatic::has_credentials(row, env)
+            || keys::has_pool(document, &row.id);
         let has_url = !row.base_url.is_empty() || env.filled(&row.base_url_variable()).is_some();
         ProviderInfo {
             id: row.id.clone(),

@@ -9,14 +9,12 @@ use reqwest::Url;
 use serde_json::json;
 
 use crate::adjust::adjust;
-use crate::catalogue::{KeyVariable, Names, Place, Row, catalogue};
-use crate::providers::{Provider, find, is_usable};
-use crate::route::{Concessions, Key, Mode, Route};
+use crate::catalogue::{Names, Place, Row, catalogue};
+use crate::keys::{self, Address};
+use crate::providers::{Provider, find};
+use crate::route::{Concessions, Mode, Route};
 use crate::wish::{Overrides, Wish};
-use crate::{automatic, aws, context, endpoints, host, names, shelf};
-
-/// What servers that want no key are sent: some refuse an empty one.
-const NO_KEY: &str = "no-key-required";
+use crate::{automatic, aws, context, host, names, shelf};
 
 /// Where decisions come from.
 #[derive(Clone, Copy, Debug)]
@@ -44,10 +42,9 @@ pub(crate) fn reach(sources: Sources<'_>, provider: &str) -> Result<Route, Model
 /// The route of a wish.
 pub(crate) fn route(sources: Sources<'_>, wish: Wish) -> Result<Route, ModelError> {
     let provider = provider(sources, &wish)?;
-    let mut address = address(sources, &wish, &provider)?;
-    let minted = address.minted.take();
-    let (key, key_name) = key(sources, &wish, &provider, &address.url, minted)?;
-    let url = address.for_key(sources, &provider, &key)?;
+    let address = address(sources, &wish, &provider)?;
+    let chosen = keys::find(sources, &wish, &provider, &address)?;
+    let (key, key_name, url) = (chosen.key, chosen.name, chosen.url);
     let mut model = model(sources, &wish, &provider, &url)?;
     let mode = mode(&wish, &provider, &url, &model)?.for_model(&model);
     let place = Place {
@@ -115,25 +112,13 @@ pub(crate) fn named(sources: Sources<'_>, name: &str) -> Result<Provider, ModelE
     })
 }
 
-/// An address, and what is known about it.
-struct Address {
-    url: Url,
-    /// The key of the login that decided about it.
-    minted: Option<Key>,
-    /// Nobody asked for another one than the catalogue's.
-    is_usual: bool,
-}
-
 fn address(sources: Sources<'_>, wish: &Wish, provider: &Provider) -> Result<Address, ModelError> {
     let row = &provider.row;
-    let minted = row
-        .login
-        .as_ref()
-        .and_then(|name| automatic::login(sources, name));
-    let of_login = minted.as_ref().and_then(|minted| minted.base_url.clone());
     let of_env = sources.env.filled(&row.base_url_variable());
-    let wished = (!wish.base_url.is_empty()).then(|| wish.base_url.clone());
-    let wanted = wished.or_else(|| of_env.map(str::to_owned)).or(of_login);
+    let wished = Some(wish.base_url.as_str()).filter(|url| !url.is_empty());
+    let wanted = wished.or(of_env).map(str::to_owned);
+    // A login may say where its models are.
+    let wanted = wanted.or_else(|| keys::login_url(sources, row));
     let is_usual = wanted.is_none();
     let mut text = wanted.unwrap_or_else(|| row.base_url.clone());
     text = aws::in_region(&text, sources.settings, sources.env);
@@ -147,126 +132,47 @@ fn address(sources: Sources<'_>, wish: &Wish, provider: &Provider) -> Result<Add
     }
     Ok(Address {
         url: parse_url(&text)?,
-        minted: minted.map(|minted| minted.key),
         is_usual,
     })
 }
 
-impl Address {
-    /// Some keys belong to another address than the usual one, and say so, or were found out to.
-    fn for_key(
-        self,
-        sources: Sources<'_>,
-        provider: &Provider,
-        key: &Key,
-    ) -> Result<Url, ModelError> {
-        if !self.is_usual {
-            return Ok(self.url);
-        }
-        let mut urls = provider.row.key_urls.iter();
-        let by_key = urls.find(|url| key.expose().starts_with(&url.prefix));
-        let by_key = by_key.map(|url| url.base_url.clone());
-        let found = by_key.or_else(|| endpoints::detected(sources.home, &provider.row, key));
-        found.map_or(Ok(self.url), |text| parse_url(&text))
-    }
-}
-
-/// The key and what it is called. A key that belongs to one host is not sent to another.
-fn key(
+/// The same route at another address of its provider, which may speak and mind other things.
+pub(crate) fn elsewhere(
     sources: Sources<'_>,
-    wish: &Wish,
     provider: &Provider,
-    url: &Url,
-    minted: Option<Key>,
-) -> Result<(Key, String), ModelError> {
-    let row = &provider.row;
-    if is_usable(&wish.key) {
-        return Ok((Key::new(wish.key.trim()), wish.key_name.clone()));
+    route: &Route,
+    url: Url,
+) -> Route {
+    if url == route.base_url {
+        return route.clone();
     }
-    if let Some(key) = provider.own_text(&["api_key"]).filter(|key| is_usable(key)) {
-        let own_name = row.id.trim_start_matches("custom:");
-        return Ok((
-            Key::new(key.trim()),
-            format!("providers.{own_name}.api_key"),
-        ));
-    }
-    if let Some(key) = minted {
-        return Ok((key, "auth.json".to_owned()));
-    }
-    if row.credentials.is_some() || wish.api_mode.starts_with("bedrock") {
-        return aws::key(sources.settings, sources.env, url);
-    }
-    let belongs = |domain: &String| host::is_under(url, domain);
-    for variable in row
-        .keys
-        .iter()
-        .filter(|variable| variable.host.as_ref().is_none_or(belongs))
-    {
-        let value = sources.env.filled(&variable.name);
-        let value = value.filter(|value| variable.takes(value));
-        if let Some(value) = value.filter(|value| row.why_not(variable, value).is_none()) {
-            return Ok((Key::new(value), variable.name.clone()));
-        }
-    }
-    if row.key_is_optional {
-        return Ok((Key::new(NO_KEY), "model.api_key".to_owned()));
-    }
-    Err(no_key(sources, provider, url))
-}
-
-fn no_key(sources: Sources<'_>, provider: &Provider, url: &Url) -> ModelError {
-    let row = &provider.row;
-    let is_usual = |key: &&KeyVariable| key.name.ends_with("_API_KEY");
-    let usual = row.keys.iter().find(is_usual).or(row.keys.first());
-    let Some(variable) = usual else {
-        return not_configured(match row.login.is_some() {
-            true => format!(
-                "{} takes no key, only a login, and there is none that is good. Log in with \
-                 `hermes auth add {}`, or choose another provider with `hermes model`",
-                row.name, row.id
-            ),
-            false => format!("There is no key for {}", row.name),
-        });
+    let mode_at = |url: &Url| {
+        let mode = catalogue().mode_of(&provider.row, url, &route.model);
+        mode.unwrap_or(Mode::ChatCompletions)
+            .for_model(&route.model)
     };
-    let name = &variable.name;
-    let is_elsewhere = variable
-        .host
-        .as_ref()
-        .is_some_and(|domain| !host::is_under(url, domain));
-    if is_elsewhere {
-        return not_configured(format!(
-            "{name} is only sent to {}, not to {}. Give this address its own key: \
-             `hermes config set model.api_key <key>`",
-            variable.host.as_deref().unwrap_or_default(),
-            url.host_str().unwrap_or_default(),
-        ));
+    let mode = match route.mode == mode_at(&route.base_url) {
+        true => mode_at(&url),
+        false => route.mode,
+    };
+    let place = Place {
+        provider: &provider.row.id,
+        url: &url,
+        model: &route.model,
+        mode,
+    };
+    let mut quirks = catalogue().quirks(&provider.row.quirks, place);
+    adjust(&mut quirks, sources, place);
+    for (name, value) in &route.quirks.body {
+        quirks.body.entry(name).or_insert_with(|| value.clone());
     }
-    let login = match row.login.is_some() {
-        true => format!(", log in with `hermes auth add {}`", row.id),
-        false => String::new(),
-    };
-    let unused = unused(sources, provider).map(|why| format!(" ({why})"));
-    not_configured(format!(
-        "There is no key for {}: {name} is not set{}. Set it with `hermes config set {name} <key>`{login}, \
-         or choose another provider with `hermes model`",
-        row.name,
-        unused.unwrap_or_default(),
-    ))
-}
-
-/// Why a key that is there is not used.
-fn unused<'p>(sources: Sources<'_>, provider: &'p Provider) -> Option<&'p str> {
-    let row = &provider.row;
-    let why = |variable: &KeyVariable| {
-        let value = sources.env.filled(&variable.name)?;
-        row.why_not(variable, value)
-    };
-    let named = row.unsupported.iter().find(|entry| {
-        let is_set = || sources.env.filled(&entry.variable).is_some();
-        !entry.variable.is_empty() && is_set()
-    });
-    let named = named.map(|entry| entry.why.as_str());
-    named.or_else(|| row.keys.iter().find_map(why))
+    quirks.price = route.quirks.price;
+    Route {
+        base_url: url,
+        mode,
+        quirks,
+        ..route.clone()
+    }
 }
 
 /// Settings, then the provider, then the address, then the model's name decide.

@@ -6,10 +6,13 @@ use std::time::{Duration, SystemTime};
 use hermes_home::redact::Redactor;
 use hermes_net::{Ended, backoff};
 use hermes_types::{ModelError, ModelErrorKind as Kind};
+use jiff::Timestamp;
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
+use crate::auth::reset_in;
 use crate::classify::{self, Failure, SessionSize, Transport, Verdict};
 use crate::dialect::Fault;
+use crate::keys::OF_POOL;
 use crate::route::Route;
 
 /// Why an attempt did not end with a reply.
@@ -21,11 +24,13 @@ pub(crate) enum Trouble {
     Failed(Failed),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failed {
     pub verdict: Verdict,
     pub status: Option<u16>,
     pub retry_after: Option<Duration>,
+    /// When the key is good again, if the body says.
+    pub reset: Option<Timestamp>,
     pub wire: Where,
 }
 
@@ -61,6 +66,7 @@ impl Failed {
             retry_after: header(RETRY_AFTER.as_str())
                 .and_then(|value| backoff::retry_after(value, SystemTime::now()))
                 .or_else(|| classify::retry_delay(text)),
+            reset: reset_in(text, Timestamp::now()),
             wire: Where::Refused,
         }
     }
@@ -144,6 +150,7 @@ impl Failed {
             verdict,
             status: None,
             retry_after: None,
+            reset: None,
             wire: Where::Refused,
         }
     }
@@ -164,8 +171,15 @@ impl Failed {
             verdict,
             status: None,
             retry_after: None,
+            reset: None,
             wire,
         }
+    }
+
+    /// When the key is good again, as far as the server says.
+    pub fn reset_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let wait = self.retry_after.and_then(|wait| now.checked_add(wait).ok());
+        self.reset.or(wait)
     }
 
     /// One line about what happened.
@@ -226,6 +240,7 @@ const FREE_TIER: &str = "The key is on Google's free tier, which is too small fo
 fn hint(kind: Kind, route: &Route) -> Option<String> {
     let key = &route.key_name;
     Some(match kind {
+        Kind::Auth if key.starts_with(OF_POOL) => format!("Check the key: `hermes auth list {}`", route.provider),
         Kind::Auth => format!("Check the key: `hermes config set {key} <key>`"),
         Kind::Billing => format!("Add credit to the {} account, or choose another provider with `hermes model`", route.provider),
         Kind::ModelNotFound => "Choose another model with `hermes model`".to_owned(),

@@ -1,9 +1,12 @@
 //! Hermes on a plain terminal: what it prints, line by line, for people and for scripts.
 
+pub mod browser;
+mod hidden;
 mod out;
 mod show;
 mod table;
 
+pub use hidden::{Hidden, ask_hidden};
 pub use out::{Out, one_line, printable};
 pub use show::{Show, compaction};
 pub use table::{Table, cut};

@@ -6,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
-use hermes_lines::{Out, Show};
+use hermes_lines::{Hidden, Out, Show};
 use hermes_session::slash::{self, Typed};
 use hermes_session::{Feed, Input, Session};
 use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::echo::Hidden;
 use super::open::{Presence, open};
 use super::place::{Changes, Place};
 use super::signals::{Caught, Signals};

@@ -3,7 +3,6 @@
 pub mod argv;
 mod children;
 mod compaction;
-mod echo;
 mod hands;
 mod lines;
 mod models;

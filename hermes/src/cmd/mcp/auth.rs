@@ -1,7 +1,6 @@
 //! Logging in to servers that use OAuth: `hermes mcp login`, `reauth` and `refresh`.
 
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use futures::FutureExt;
@@ -10,13 +9,13 @@ use hermes_home::Env;
 use hermes_mcp::{Access, Document, LoginOptions, LoginPrompt, LoginUi};
 use hermes_mcp_tools::Entry;
 use hermes_mcp_tools::config::Auth;
-use hermes_proc::{Spawn, Stdin, Tty};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 
 use super::{configured, named, only};
 use crate::cmd::Failed;
 use crate::mcp::Source;
 use crate::wire::{App, say};
+use hermes_lines::browser;
 
 pub fn login(app: &mut App, name: &str) -> Result<()> {
     let entry = named(app, name)?;
@@ -141,7 +140,7 @@ impl<'a> Person<'a> {
         let mut out = io::stdout();
         writeln!(out, "Log in to {} here:\n\n  {}\n", self.server, prompt.url)?;
         match prompt.port {
-            Some(port) if self.is_remote() => {
+            Some(port) if browser::is_remote(self.env) => {
                 writeln!(
                     out,
                     "This machine is not the one with your browser. Either forward the port first:\n  \
@@ -159,50 +158,14 @@ impl<'a> Person<'a> {
         }
         out.flush()
     }
-
-    fn is_remote(&self) -> bool {
-        ["SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"]
-            .iter()
-            .any(|name| self.env.filled(name).is_some())
-    }
-
-    /// Where somebody is likely to see it, and to have asked for it.
-    fn wants_browser(&self) -> bool {
-        let has_display = cfg!(target_os = "macos")
-            || self.env.filled("DISPLAY").is_some()
-            || self.env.filled("WAYLAND_DISPLAY").is_some();
-        has_display && !self.is_remote() && io::stdin().is_terminal()
-    }
-
-    fn open_browser(&self, url: &str) {
-        let program = match cfg!(target_os = "macos") {
-            true => "open",
-            false => "xdg-open",
-        };
-        let env = self.env.iter();
-        let spawn = Spawn {
-            program: PathBuf::from(program),
-            args: vec![url.to_owned()],
-            env: env
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
-            dir: self.env.user_home(),
-            stdin: Stdin::Null,
-            tty: Tty::None,
-        };
-        // Without one, the address is on the screen.
-        if let Ok(mut browser) = spawn.start() {
-            browser.release();
-        }
-    }
 }
 
 impl LoginUi for Person<'_> {
     fn show(&mut self, prompt: &LoginPrompt) {
         // Nobody is left to tell when the terminal is gone; the browser may still come back.
         let _ = self.tell(prompt);
-        if self.wants_browser() {
-            self.open_browser(&prompt.url);
+        if browser::is_wanted(self.env) {
+            browser::open(self.env, &prompt.url);
         }
     }
 

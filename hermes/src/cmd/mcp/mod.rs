@@ -5,7 +5,6 @@ mod auth;
 mod call;
 mod choose;
 mod list;
-mod secret;
 mod serve;
 mod state;
 mod test;

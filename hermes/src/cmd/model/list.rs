@@ -16,7 +16,7 @@ use crate::wire::App;
 const MAX_ROWS: usize = 100;
 
 pub fn providers(app: &mut App, format: Format) -> Result<()> {
-    let providers = list_providers(&app.settings, &app.env);
+    let providers = list_providers(app.home.dir(), &app.settings, &app.env);
     if format == Format::Json {
         return Ok(app.out.json(&providers)?);
     }

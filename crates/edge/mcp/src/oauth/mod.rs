@@ -3,7 +3,6 @@
 mod address;
 mod assertion;
 mod authorizer;
-mod callback;
 mod client;
 mod config;
 mod cross_app;

@@ -5,10 +5,10 @@ use std::io;
 use serde_json::Value;
 use url::{Host, Url};
 
-use crate::oauth::callback::Callback;
 use crate::oauth::config::Access;
 use crate::oauth::login::LoginError;
 use crate::oauth::store::Fields;
+use hermes_net::callback::Callback;
 
 /// Where the browser is sent, and who waits there.
 #[derive(Debug)]

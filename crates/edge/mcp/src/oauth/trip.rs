@@ -4,7 +4,6 @@ use rmcp::transport::auth::{AuthorizationRequest, AuthorizationSession, OAuthTok
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::oauth::callback::{self, Brought, Callback};
 use crate::oauth::client::Client;
 use crate::oauth::discovery::{self, Found, Line};
 use crate::oauth::flow::{Flow, Gained};
@@ -13,6 +12,7 @@ use crate::oauth::redirect::Redirect;
 use crate::oauth::renewal::discard_registration;
 use crate::oauth::store::{Document, Fields};
 use crate::oauth::tokens;
+use hermes_net::callback::{self, Brought, Callback};
 
 /// One trip to the browser and back.
 pub(crate) struct Trip<'a> {

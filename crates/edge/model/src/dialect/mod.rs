@@ -13,13 +13,12 @@ mod gemini;
 mod responses;
 mod sampling;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hermes_net::sse::Event;
 use hermes_types::{Finish, Message, ModelRequest, Role, SessionId, ToolCall, Usage};
 use reqwest::Url;
 use serde_json::Value;
 
+use crate::auth::chatgpt_account;
 use crate::route::{Auth, Mode, Route};
 
 /// A request, ready to be posted.
@@ -86,17 +85,9 @@ fn headers(route: &Route, session: &SessionId) -> Vec<(String, String)> {
     let of_session = quirks.session_headers.iter();
     let of_session = of_session.map(|name| (name.clone(), session.as_str().to_owned()));
     let of_key = quirks.account_header.iter();
-    let of_key = of_key.filter_map(|name| Some((name.clone(), account(route.key.expose())?)));
+    let of_key =
+        of_key.filter_map(|name| Some((name.clone(), chatgpt_account(route.key.expose())?)));
     fixed.chain(of_session).chain(of_key).collect()
-}
-
-/// The account that OpenAI's login tokens name in their claims.
-fn account(token: &str) -> Option<String> {
-    let claims = token.split('.').nth(1)?;
-    let claims = URL_SAFE_NO_PAD.decode(claims.trim_end_matches('=')).ok()?;
-    let claims: Value = serde_json::from_slice(&claims).ok()?;
-    let account = &claims["https://api.openai.com/auth"]["chatgpt_account_id"];
-    account.as_str().map(str::to_owned)
 }
 
 /// Reads a streamed reply event by event.

@@ -43,7 +43,7 @@ fn check_error(settings: &str, env: &[(&str, &str)], parts: &[&str]) {
 fn the_last_login_is_asked_first() {
     let owner = Owner::new("model: m", &[("OPENROUTER_API_KEY", "sk-or-1")]);
     let active = |provider: &str, until: &str| {
-        let state = json!({"agent_key": "minted-1", "agent_key_expires_at": until});
+        let state = json!({"access_token": "token-1", "expires_at": until});
         let store = json!({"active_provider": provider, "providers": {"qwen-oauth": state}});
         fs::write(owner.dir.path().join("auth.json"), store.to_string()).unwrap();
         let models = owner.models(&Overrides::default()).unwrap();

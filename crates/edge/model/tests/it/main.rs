@@ -17,6 +17,7 @@ mod fixtures;
 mod gemini;
 mod moa;
 mod models;
+mod pool;
 mod resolve;
 mod responses;
 mod rows;

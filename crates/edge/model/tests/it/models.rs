@@ -209,7 +209,7 @@ fn providers_are_listed() {
         "providers: {mine: {base_url: 'http://x/v1'}}",
         &[("OPENROUTER_API_KEY", "sk-or-1")],
     );
-    let providers = list_providers(&owner.settings(), owner.env());
+    let providers = list_providers(owner.dir.path(), &owner.settings(), owner.env());
     let ids: Vec<_> = providers.iter().map(|provider| &*provider.id).collect();
     assert_eq!(ids[..4], ["nous", "openrouter", "openai", "openai-codex"]);
     assert_eq!(ids.last(), Some(&"custom:mine"));

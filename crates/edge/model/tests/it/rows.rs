@@ -260,7 +260,7 @@ fn every_row_says_what_is_missing() {
 fn every_variable_of_a_row_has_its_place_in_the_env_file() {
     let owner = Owner::new("", &[]);
     let known = |name: &str| hermes_home::envvars::belongs_in_env_file(name);
-    for info in list_providers(&owner.settings(), owner.env()) {
+    for info in list_providers(owner.dir.path(), &owner.settings(), owner.env()) {
         for key in &info.keys {
             assert!(known(key), "{key}");
         }

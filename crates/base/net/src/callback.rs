@@ -1,4 +1,7 @@
-//! Where the browser comes back to: a listener on this machine, or a line somebody pastes.
+//! Where the browser comes back to after a login: a listener on this machine, or a line somebody pastes.
+//!
+//! The answer carries the mark of the question (`state`) in its query, or, with servers that send nothing back
+//! but a code, as a part of the path they were told to come back to.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -19,7 +22,7 @@ const MAX_OPEN: usize = 16;
 
 /// What somebody who was sent back brings along.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Brought {
+pub enum Brought {
     Code {
         code: String,
         issuer: Option<String>,
@@ -36,25 +39,25 @@ pub(crate) enum Brought {
 
 /// A port of this machine, ours from the moment it is chosen.
 #[derive(Debug)]
-pub(crate) struct Callback {
+pub struct Callback {
     listener: TcpListener,
     open: JoinSet<io::Result<Brought>>,
 }
 
 impl Callback {
-    pub(crate) async fn reserve(port: u16) -> io::Result<Self> {
+    pub async fn reserve(port: u16) -> io::Result<Self> {
         Ok(Self {
             listener: TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?,
             open: JoinSet::new(),
         })
     }
 
-    pub(crate) fn port(&self) -> io::Result<u16> {
+    pub fn port(&self) -> io::Result<u16> {
         Ok(self.listener.local_addr()?.port())
     }
 
     /// Waits for a browser with an answer to the question marked `state`. Can be dropped and called again.
-    pub(crate) async fn next(&mut self, state: &str) -> Brought {
+    pub async fn next(&mut self, state: &str) -> Brought {
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if self.open.len() < MAX_OPEN => match accepted {
@@ -78,7 +81,7 @@ impl Callback {
 
 async fn serve(mut stream: TcpStream, state: &str) -> io::Result<Brought> {
     let brought = match tokio::time::timeout(PATIENCE, target(&mut stream)).await {
-        Ok(target) => read_query(query(&target?), state),
+        Ok(target) => read_target(&target?, state),
         Err(_) => return Ok(Brought::Nothing),
     };
     let (status, text) = match &brought {
@@ -113,31 +116,37 @@ async fn target(stream: &mut TcpStream) -> io::Result<String> {
     })
 }
 
-fn query(target: &str) -> &str {
-    target.split_once('?').map_or("", |(_, query)| query)
+fn read_target(target: &str, state: &str) -> Brought {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    read_query(path, query, state)
 }
 
 /// Reads what somebody pasted: the address of the page the browser ended on, its query, or a word that means no.
-pub(crate) fn read_pasted(line: &str, state: &str) -> Brought {
+pub fn read_pasted(line: &str, state: &str) -> Brought {
     let line = line.trim();
     let skips = ["skip", "cancel", "s", "n", "no", "q", "quit"];
     if skips.contains(&line.to_lowercase().as_str()) {
         return Brought::Skipped;
     }
     match Url::parse(line) {
-        Ok(url) => read_query(url.query().unwrap_or_default(), state),
-        Err(_) => read_query(line.trim_start_matches('?'), state),
+        Ok(url) => read_query(url.path(), url.query().unwrap_or_default(), state),
+        Err(_) => read_query("", line.trim_start_matches('?'), state),
     }
 }
 
-fn read_query(query: &str, state: &str) -> Brought {
+fn read_query(path: &str, query: &str, state: &str) -> Brought {
     let find = |name: &str| {
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         pairs
             .find(|(key, value)| key == name && !value.is_empty())
             .map(|(_, value)| value.into_owned())
     };
-    let (code, error, given) = (find("code"), find("error"), find("state"));
+    let in_path = || {
+        let mut parts = path.split('/').filter(|part| !part.is_empty());
+        parts.find(|part| *part == state).map(str::to_owned)
+    };
+    let given = find("state").or_else(in_path);
+    let (code, error) = (find("code"), find("error"));
     match (code, error) {
         (None, None) => Brought::Nothing,
         // Some servers forget the state when they refuse; nothing is lost by believing them.
@@ -184,6 +193,15 @@ mod tests {
         );
         check("code=c&state=wrong", Brought::WrongState);
         check("code=c", Brought::WrongState);
+        check("http://127.0.0.1:9/callback/right?code=a+b", code());
+        check(
+            "http://127.0.0.1:9/callback/wrong?code=c",
+            Brought::WrongState,
+        );
+        check(
+            "http://127.0.0.1:9/right?code=c&state=wrong",
+            Brought::WrongState,
+        );
         let refused = || Brought::Refused("access_denied: no".to_owned());
         check(
             "error=access_denied&error_description=no&state=right",
