@@ -58,6 +58,12 @@ fn a_context_error_compacts_the_conversation_and_the_retry_succeeds() {
             .contains("[CONTEXT COMPACTION — REFERENCE ONLY]")
     );
     assert_eq!(messages.last().unwrap()["content"], "and now?");
+    // What the error said about the window is known from now on.
+    let learned = bench.home.read("context_length_cache.yaml");
+    assert!(
+        learned.contains("mock-1@http://") && learned.contains(": 70000"),
+        "{learned}"
+    );
 
     let quiet = long(steps());
     let output = quiet.run(&["--resume", "long talk", "-z", "and now?"]);
