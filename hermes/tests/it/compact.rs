@@ -61,7 +61,7 @@ fn a_context_error_compacts_the_conversation_and_the_retry_succeeds() {
     // What the error said about the window is known from now on.
     let learned = bench.home.read("context_length_cache.yaml");
     assert!(
-        learned.contains("mock-1@http://") && learned.contains(": 70000"),
+        learned.contains("fake-model@http://") && learned.contains(": 70000"),
         "{learned}"
     );
 
