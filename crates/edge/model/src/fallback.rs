@@ -89,7 +89,7 @@ fn wish(env: &Env, entry: &Value) -> Result<Wish, ModelError> {
     }
     if provider.is_empty() || text("model").is_empty() {
         return Err(not_configured(format!(
-            "A fallback needs a known provider and a model, as in openrouter:anthropic/claude-sonnet-4.5; \
+            "A fallback needs a provider and a model, as in openrouter:anthropic/claude-sonnet-4.5; \
              this one has the provider '{provider}' and the model '{}'",
             text("model")
         )));
