@@ -8,9 +8,10 @@ use std::time::SystemTime;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 use hermes_types::{
-    Answer, Asker, Cost, FileError, Finish, FunctionCall, Journal, Message, ModelClient,
-    ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest, Models, Purpose,
-    Question, Scope, SessionId, Shorter, Stat, ToolCall, Usage, Whom, Workspace,
+    Answer, Args, Asker, CallCx, Cost, FileError, Finish, FunctionCall, Journal, Message,
+    ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest,
+    Models, Progress, Purpose, Question, Scope, SessionId, Shorter, Stat, ToolCall, ToolCaller,
+    ToolOutput, Usage, Whom, Workspace,
 };
 
 /// What [`CannedModel`] says next.
@@ -335,5 +336,28 @@ impl Asker for FixedAsker {
     fn ask<'a>(&'a self, question: Question, _: &'a Scope) -> BoxFuture<'a, Answer> {
         self.asked.lock().unwrap().push(question);
         async { self.answer.clone() }.boxed()
+    }
+}
+
+/// No tool calls another one.
+#[derive(Debug)]
+pub struct NoTools;
+
+impl ToolCaller for NoTools {
+    fn call<'a>(&'a self, name: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
+        async move { ToolOutput::failed(format!("no {name} in this test")) }.boxed()
+    }
+}
+
+/// A call in session `one` that nobody watches, with this owner to ask.
+pub fn cx_with(asker: Arc<dyn Asker>) -> CallCx {
+    CallCx {
+        scope: Scope::new("one".into()),
+        call_id: "call_0".to_owned(),
+        progress: Progress::silent(),
+        workspace: MemoryWorkspace::with(&[]),
+        asker,
+        models: CannedModel::new([]),
+        caller: Arc::new(NoTools),
     }
 }

@@ -1,7 +1,7 @@
 //! The gate: it answers, in a number of steps that grows with the command only, and company makes no forbidden
 //! command harmless.
 
-use hermes_exec::gate::{Places, look};
+use hermes_gate::{Places, look};
 
 use super::Target;
 
@@ -67,7 +67,7 @@ pub const TARGET: Target = Target {
 };
 
 fn seeds() -> Vec<String> {
-    let table = include_str!("../../../crates/edge/exec/tests/it/gate/commands.txt");
+    let table = include_str!("../../../crates/base/gate/tests/it/commands.txt");
     let commands = table.lines().filter_map(|line| line.split('\t').nth(2));
     let commands = commands.map(|command| {
         command

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hermes_exec::gate::{Places, look};
+use hermes_gate::{Places, look};
 use nix::time::{ClockId, clock_gettime};
 
 const LARGE: usize = 100_000;
@@ -26,7 +26,7 @@ fn main() -> Result<()> {
 
 /// Every command of the tables, one after another.
 fn ordinary(rounds: usize) -> Vec<f64> {
-    let table = include_str!("../../../crates/edge/exec/tests/it/gate/everyday.txt");
+    let table = include_str!("../../../crates/base/gate/tests/it/everyday.txt");
     let commands: Vec<&str> = table
         .lines()
         .filter_map(|line| line.split('\t').nth(2))

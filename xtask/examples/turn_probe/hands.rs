@@ -9,11 +9,11 @@ use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits, PathGuard, Territory, Watch, file_tools,
 };
-use hermes_exec::gate::{Allowlist, Gate, Places, Policy, Surface, Unasked};
 use hermes_exec::process::{Farewell, Process, Processes};
 use hermes_exec::terminal::{
     Passthrough, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
 };
+use hermes_gate::{Allowlist, Gate, Places, Policy, Surface, Unasked};
 use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home};
 use hermes_session::SessionSearch;

@@ -21,12 +21,24 @@ const LAYERS: &[Layer] = &[
         may_use: &["types", "home"],
     },
     Layer {
+        crates: &["gate"],
+        may_use: &["types", "home", "proc"],
+    },
+    Layer {
         crates: &["mcp"],
         may_use: &["net", "proc"],
     },
     Layer {
-        crates: &["model", "exec", "web", "media", "chat"],
+        crates: &["model", "web", "media", "chat"],
         may_use: &["types", "home", "net", "proc"],
+    },
+    Layer {
+        crates: &["exec", "code"],
+        may_use: &["types", "home", "proc", "gate"],
+    },
+    Layer {
+        crates: &["checkpoints"],
+        may_use: &["types", "home", "proc"],
     },
     Layer {
         crates: &["mcp-tools"],

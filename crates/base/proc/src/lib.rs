@@ -5,6 +5,7 @@
 //! whole group: TERM, two seconds, KILL. Dropping it kills the group at once. A program that is talked with
 //! through its pipes, its errors elsewhere, lives as a [`Piped`] instead, under the same rules.
 
+mod ansi;
 mod capture;
 mod decode;
 mod foreground;
@@ -19,6 +20,7 @@ mod spawn;
 
 use std::io;
 
+pub use ansi::strip_ansi;
 pub use capture::{Capture, Captured};
 pub use decode::Decoder;
 pub use foreground::foreground;

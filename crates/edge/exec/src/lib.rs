@@ -2,7 +2,6 @@
 
 pub mod backend;
 pub mod files;
-pub mod gate;
 pub mod process;
 pub mod terminal;
 pub mod worktree;

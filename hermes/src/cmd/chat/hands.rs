@@ -10,12 +10,12 @@ use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits as FileLimits, PathGuard, Territory, Watch, file_tools,
 };
-use hermes_exec::gate::{
-    Allowlist, Gate, Isolation, Mode, Otherwise, Places, Policy, Surface, Tirith, Unasked, Yolo,
-};
 use hermes_exec::process::{Farewell, Process, Processes, Registry};
 use hermes_exec::terminal::{
     Passthrough, Password, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
+};
+use hermes_gate::{
+    Allowlist, Gate, Isolation, Mode, Otherwise, Places, Policy, Surface, Tirith, Unasked, Yolo,
 };
 use hermes_home::config::{Document, Settings};
 use hermes_home::yaml;

@@ -9,7 +9,7 @@ use hermes_proc::{Event, Input, Lifeline, Running, Spawn, Watched};
 use tokio::sync::OnceCell;
 
 use super::{Backend, Command, Environment, Handle, Life, Login, StartError};
-use crate::gate::Permit;
+use hermes_gate::Permit;
 
 /// Runs commands where Hermes itself runs.
 #[derive(Debug)]

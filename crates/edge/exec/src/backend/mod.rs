@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 use hermes_proc::{Event, Input, Stdin, Tty};
 
-use crate::gate::Permit;
+use hermes_gate::Permit;
 
 pub use local::{LocalBackend, find_shell};
 

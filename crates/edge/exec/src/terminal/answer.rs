@@ -6,7 +6,7 @@ use hermes_types::{Args, Outcome, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::backend::StartError;
-use crate::gate::{Denied, DeniedBy};
+use hermes_gate::{Denied, DeniedBy};
 
 /// `{"output", "exit_code", "error"}` and what else there is to say.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Exit codes that are no failures, although they are not zero.
 
-use crate::gate;
+use hermes_gate as gate;
 
 /// What a code means for the program that gave it, where it is not an error.
 pub(super) fn of(command: &str, code: i32) -> Option<&'static str> {

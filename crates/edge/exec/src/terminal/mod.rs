@@ -1,6 +1,5 @@
 //! The `terminal` tool: one command at a time, in a shell that remembers.
 
-mod ansi;
 mod answer;
 mod env;
 mod meaning;
@@ -27,15 +26,14 @@ use serde_json::json;
 
 use crate::backend::Life;
 use crate::files::Cwd;
-use crate::gate::{Gate, Permit};
 use crate::process::{NewProcess, Processes, Tell};
 use answer::Answer;
+use hermes_gate::{Gate, Permit};
 use request::{Mode, Request};
 use run::{Ending, Wait};
 use shell::Run;
 use sudo::Sudo;
 
-pub use ansi::strip_ansi;
 pub use env::{Passthrough, child_env};
 pub(crate) use output::{clean, last_chars};
 pub use shell::Shell;

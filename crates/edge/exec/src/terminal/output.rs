@@ -3,7 +3,7 @@
 use hermes_home::redact::Redactor;
 use hermes_proc::Captured;
 
-use super::strip_ansi;
+use hermes_proc::strip_ansi;
 
 /// How much a foreground command may say before the middle is forgotten. More than is shown: what is stripped
 /// from it doesn't count.

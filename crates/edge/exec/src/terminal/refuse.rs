@@ -1,6 +1,6 @@
 //! Commands that would hang or get lost in the foreground, and directories that are no directories.
 
-use crate::gate;
+use hermes_gate as gate;
 
 /// Why a command cannot run in the foreground.
 pub(super) fn foreground(command: &str) -> Option<String> {

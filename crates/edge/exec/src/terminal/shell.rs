@@ -16,7 +16,7 @@ use super::script::{self, Leftovers, StateFiles, Wrap};
 use super::state_dir;
 use super::sudo::{NO_MORE_INPUT, PRELUDE, Password};
 use crate::backend::{Backend, Command, Environment, Handle, Life, Login, StartError};
-use crate::gate::Permit;
+use hermes_gate::Permit;
 
 /// Init files may do anything; one that waits for something is not waited for.
 const INIT_LIMIT: Duration = Duration::from_secs(15);

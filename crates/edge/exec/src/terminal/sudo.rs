@@ -11,7 +11,7 @@ use std::time::Duration;
 use hermes_types::{Answer, CallCx, Question, SessionId};
 
 use super::shell::Shell;
-use crate::gate;
+use hermes_gate as gate;
 
 /// How long the owner has to type it.
 const PATIENCE: Duration = Duration::from_secs(45);

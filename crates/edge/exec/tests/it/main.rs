@@ -7,6 +7,5 @@
 )]
 
 mod files;
-mod gate;
 mod terminal;
 mod worktree;

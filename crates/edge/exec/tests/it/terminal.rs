@@ -11,47 +11,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use hermes_exec::backend::{Backend, LocalBackend};
 use hermes_exec::files::Cwd;
-use hermes_exec::gate::{Allowlist, Gate, Places, Policy};
 use hermes_exec::process::{Process, Processes, Registry};
 use hermes_exec::terminal::{
     Passthrough, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
 };
+use hermes_gate::{Allowlist, Gate, Places, Policy};
 use hermes_home::redact::Redactor;
 use hermes_home::{Env, Modes};
 use hermes_testkit::TempHome;
-use hermes_testkit::doubles::{CannedModel, FixedAsker, MemoryWorkspace};
-use hermes_types::{
-    Answer, Args, Asker, CallCx, Outcome, Progress, Scope, Tool, ToolCaller, ToolOutput,
-};
+use hermes_testkit::doubles::{FixedAsker, cx_with};
+use hermes_types::{Answer, Args, CallCx, Outcome, Scope, Tool, ToolOutput};
 use serde_json::Value;
-
-struct NoTools;
-
-impl ToolCaller for NoTools {
-    fn call<'a>(&'a self, _: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
-        async { ToolOutput::failed("no tools in this test") }.boxed()
-    }
-}
-
-pub fn cx_with(asker: Arc<dyn Asker>) -> CallCx {
-    cx_of("one", asker)
-}
-
-fn cx_of(session: &str, asker: Arc<dyn Asker>) -> CallCx {
-    CallCx {
-        scope: Scope::new(session.into()),
-        call_id: "call_0".to_owned(),
-        progress: Progress::silent(),
-        workspace: MemoryWorkspace::with(&[]),
-        asker,
-        models: CannedModel::new([]),
-        caller: Arc::new(NoTools),
-    }
-}
 
 /// A user's machine with one or more sessions on it.
 pub struct Desk {
@@ -137,7 +109,10 @@ impl Desk {
                 self.services.limits.timeout,
             ),
             cwd,
-            cx: cx_of(id, self.asker.clone()),
+            cx: CallCx {
+                scope: Scope::new(id.into()),
+                ..cx_with(self.asker.clone())
+            },
             _home: self.home.clone(),
         }
     }

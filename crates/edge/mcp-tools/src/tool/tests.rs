@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use hermes_home::{Env, Home, Resolved};
 use hermes_mcp::{Answer, Content, ToolResult};
 use hermes_testkit::TempHome;
-use hermes_testkit::doubles::{CannedModel, FixedAsker, MemoryWorkspace};
-use hermes_types::{Outcome, Question, Scope, ToolCaller};
+use hermes_testkit::doubles::{FixedAsker, cx_with};
+use hermes_types::{Outcome, Question};
 use pretty_assertions::assert_eq;
 
 use super::*;
@@ -107,14 +107,6 @@ fn says(text: &str) -> Reply {
     }
 }
 
-struct NoTools;
-
-impl ToolCaller for NoTools {
-    fn call<'a>(&'a self, _: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
-        async { ToolOutput::failed("no tools here") }.boxed()
-    }
-}
-
 struct Desk {
     server: Arc<Fake>,
     tool: ServerTool,
@@ -141,17 +133,8 @@ impl Desk {
             parallel: Parallel::Never,
             elicitation: Some(Duration::from_secs(300)),
         };
-        let model = CannedModel::new([]);
         let asker = FixedAsker::new(hermes_types::Answer::Once);
-        let cx = CallCx {
-            scope: Scope::new("s".into()),
-            call_id: "call_1".to_owned(),
-            progress: hermes_types::Progress::silent(),
-            workspace: MemoryWorkspace::with(&[]),
-            asker: asker.clone(),
-            models: model,
-            caller: Arc::new(NoTools),
-        };
+        let cx = cx_with(asker.clone());
         let name = format!("mcp__srv__{}", subject.name());
         let tool = ServerTool::new(name, subject, Arc::new(side));
         Self {

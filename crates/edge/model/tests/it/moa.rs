@@ -3,27 +3,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use hermes_model::{MixtureOfAgents, Overrides};
 use hermes_scripted::{Script, ScriptedModel};
-use hermes_testkit::doubles::{FixedAsker, MemoryWorkspace};
-use hermes_types::{
-    Answer, Args, Availability, CallCx, Models, Outcome, Progress, Scope, Tool, ToolCaller,
-    ToolOutput,
-};
+use hermes_testkit::doubles::{FixedAsker, cx_with};
+use hermes_types::{Answer, Availability, CallCx, Models, Outcome, Tool};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
 use crate::support::Owner;
-
-struct NoTools;
-
-impl ToolCaller for NoTools {
-    fn call<'a>(&'a self, _: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
-        async { ToolOutput::failed("no tools") }.boxed()
-    }
-}
 
 /// Two models that answer, and one that makes the best of it, each at a server of its own.
 struct Council {
@@ -46,13 +33,8 @@ impl Council {
         let owner = Owner::new(&settings, &[]);
         let models: Arc<dyn Models> = Arc::new(owner.models(&Overrides::default()).unwrap());
         let cx = CallCx {
-            scope: Scope::new("test".into()),
-            call_id: "c1".to_owned(),
-            progress: Progress::silent(),
-            workspace: MemoryWorkspace::with(&[]),
-            asker: FixedAsker::new(Answer::Nobody),
             models: models.clone(),
-            caller: Arc::new(NoTools),
+            ..cx_with(FixedAsker::new(Answer::Nobody))
         };
         Self {
             tool: MixtureOfAgents::new(&owner.settings(), models),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use super::lock;
+use crate::lock;
 
 /// `command_allowlist`. One for the whole process.
 pub struct Allowlist {

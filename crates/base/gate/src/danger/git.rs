@@ -1,6 +1,6 @@
 //! What git cannot bring back.
 
-use crate::gate::program::operands;
+use crate::program::operands;
 
 const VALUES: [&str; 6] = [
     "-C",

@@ -47,7 +47,7 @@ impl Permit {
     }
 
     /// For what Hermes itself runs to do its work; nothing of it comes from a model.
-    pub(crate) fn for_ourselves(what: &str) -> Self {
+    pub fn for_ourselves(what: &'static str) -> Self {
         Self::unasked(what)
     }
 
@@ -92,7 +92,7 @@ pub enum DeniedBy {
 }
 
 /// The words of every program a command line starts, the last of the line last.
-pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
+pub fn commands(text: &str) -> Vec<Vec<String>> {
     let script = shell::parse(text, Vec::new());
     script
         .commands()
@@ -102,7 +102,7 @@ pub(crate) fn commands(text: &str) -> Vec<Vec<String>> {
 }
 
 /// Whether `sudo` stands where a command begins.
-pub(crate) fn calls_sudo(text: &str) -> bool {
+pub fn calls_sudo(text: &str) -> bool {
     let script = shell::parse(text, Vec::new());
     script.commands().any(|simple| {
         let written = program::started(&simple.words).into_iter().next();

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use globset::GlobBuilder;
 
-use super::Yolo;
-use super::look::{Findings, look};
-use super::policy::{Approvals, Isolation, Mode, Policy, Surface, Unasked};
+use crate::Yolo;
+use crate::look::{Findings, look};
+use crate::policy::{Approvals, Isolation, Mode, Policy, Surface, Unasked};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {

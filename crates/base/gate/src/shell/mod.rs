@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use document::Pending;
 use list::Frame;
-pub(in crate::gate) use words::{MARKS, assignment, printed};
+pub(crate) use words::{MARKS, assignment, printed};
 
 /// Substitutions inside substitutions.
 const MAX_DEPTH: usize = 16;
@@ -26,7 +26,7 @@ const MAX_KEPT: usize = 256;
 
 /// Everything a text would run, also inside substitutions.
 #[derive(Debug, Default)]
-pub(in crate::gate) struct Script {
+pub(crate) struct Script {
     pub pipelines: Vec<Vec<Simple>>,
     /// Names of functions the text defines.
     pub functions: HashSet<String>,
@@ -46,7 +46,7 @@ pub(in crate::gate) struct Script {
 
 /// One program with its words: quotes, escapes and what is known of variables resolved.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(in crate::gate) struct Simple {
+pub(crate) struct Simple {
     pub words: Vec<String>,
     /// `>` or `<` and the like, with what comes after.
     pub redirects: Vec<(&'static str, String)>,
@@ -59,14 +59,14 @@ pub(in crate::gate) struct Simple {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::gate) struct Substitution {
+pub(crate) struct Substitution {
     pub how: How,
     /// Which of the script's pipelines it is made of.
     pub pipelines: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gate) enum How {
+pub(crate) enum How {
     /// `$(…)`
     Dollar,
     Backticks,
@@ -74,16 +74,12 @@ pub(in crate::gate) enum How {
     Process,
 }
 
-pub(in crate::gate) fn parse(text: &str, known: Vec<(String, String)>) -> Script {
+pub(crate) fn parse(text: &str, known: Vec<(String, String)>) -> Script {
     parse_after(text, known, 0)
 }
 
 /// As [`parse`], where so much has come out of variables already.
-pub(in crate::gate) fn parse_after(
-    text: &str,
-    known: Vec<(String, String)>,
-    expanded: usize,
-) -> Script {
+pub(crate) fn parse_after(text: &str, known: Vec<(String, String)>, expanded: usize) -> Script {
     let chars: Vec<char> = text.chars().collect();
     let mut script = Script {
         expanded,

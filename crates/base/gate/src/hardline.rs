@@ -1,8 +1,8 @@
 //! What never runs, whoever asks for it: there is no way back from these.
 
-use super::paths;
-use super::program::{is_unknowable, name, operands};
-use super::shell::{Script, Simple};
+use crate::paths;
+use crate::program::{is_unknowable, name, operands};
+use crate::shell::{Script, Simple};
 
 const SYSTEM: [&str; 10] = [
     "home", "root", "etc", "usr", "var", "bin", "sbin", "boot", "lib", "lib64",

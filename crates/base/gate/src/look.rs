@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use super::runs::{self, Place};
-use super::shell::{self, MARKS, Script, Simple};
-use super::{danger, hardline, program};
-use crate::terminal::strip_ansi;
+use crate::runs::{self, Place};
+use crate::shell::{self, MARKS, Script, Simple};
+use crate::{danger, hardline, program};
+use hermes_proc::strip_ansi;
 
 /// Longer commands are not looked at but refused; the kernel takes no longer argument anyway.
 const MAX_CHARS: usize = 128_000;

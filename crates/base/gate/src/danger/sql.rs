@@ -1,7 +1,7 @@
 //! Statements that take more away than one might think.
 
-use crate::gate::program::{name, started};
-use crate::gate::shell::{Script, Simple};
+use crate::program::{name, started};
+use crate::shell::{Script, Simple};
 
 /// Programs that do what they read.
 const CLIENTS: [&str; 12] = [

@@ -7,7 +7,7 @@ pub(super) const CLOSE: char = '\u{e002}';
 /// Between the elements of an array: they are words of their own even in quotes.
 pub(super) const SEPARATOR: &str = "\u{e003}";
 /// All of these; in a command itself they mean nothing.
-pub(in crate::gate) const MARKS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e003}';
+pub(crate) const MARKS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e003}';
 
 /// Words one brace expression may become.
 const MAX_WORDS: usize = 256;
@@ -15,7 +15,7 @@ const MAX_WORDS: usize = 256;
 const MAX_LENGTH: usize = 4096;
 
 /// `NAME=value`
-pub(in crate::gate) fn assignment(word: &str) -> Option<(&str, &str)> {
+pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
     let (name, value) = word.split_once('=')?;
     let name = name.strip_suffix('+').unwrap_or(name);
     let named = name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
@@ -24,7 +24,7 @@ pub(in crate::gate) fn assignment(word: &str) -> Option<(&str, &str)> {
 }
 
 /// What `echo x` or `printf x` prints, if that is clear.
-pub(in crate::gate) fn printed(words: &[String]) -> Option<String> {
+pub(crate) fn printed(words: &[String]) -> Option<String> {
     let (program, args) = words.split_first()?;
     match program.as_str() {
         "echo" => {

@@ -1,7 +1,7 @@
 //! Processes, services, containers, and Hermes itself.
 
-use crate::gate::program::{name, operands, started};
-use crate::gate::shell::Script;
+use crate::program::{name, operands, started};
+use crate::shell::Script;
 
 pub(super) fn of(program: &str, args: &[String]) -> Option<&'static str> {
     match program {

@@ -1,8 +1,8 @@
 //! Deleting, permissions, and overwriting what deserves care.
 
-use crate::gate::paths;
-use crate::gate::program::{name, operands, started};
-use crate::gate::shell::{Script, Simple};
+use crate::paths;
+use crate::program::{name, operands, started};
+use crate::shell::{Script, Simple};
 
 pub(super) fn delete(args: &[String]) -> Option<&'static str> {
     let root = |arg: &String| arg.starts_with('/');

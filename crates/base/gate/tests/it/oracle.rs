@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hermes_exec::gate::look;
+use hermes_gate::look;
 use proptest::prelude::*;
 use tree_sitter::{Node, Parser};
 

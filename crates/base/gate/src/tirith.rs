@@ -7,7 +7,7 @@ use std::time::Duration;
 use hermes_proc::{Capture, Event, Exit, Spawn, Stdin, Tty};
 use serde::Deserialize;
 
-use super::Warning;
+use crate::Warning;
 
 const MAX_FINDINGS: usize = 50;
 const MAX_SUMMARY: usize = 500;

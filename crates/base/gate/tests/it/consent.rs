@@ -5,19 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hermes_exec::gate::{
+use hermes_gate::{
     Allowlist, Approvals, Decision, DeniedBy, Gate, Isolation, Mode, Otherwise, Policy, Surface,
     Tirith, Unasked, Yolo, decide_script,
 };
 use hermes_home::redact::Redactor;
-use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker};
+use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker, cx_with};
 use hermes_types::{
     Answer, CallCx, Consent, ModelClient, ModelError, ModelErrorKind, Models, Purpose, Question,
 };
 use serde_json::{Value, json};
 
 use super::policy;
-use crate::terminal::cx_with;
 
 /// Gives out one model, and remembers for what.
 struct Side {

@@ -5,9 +5,9 @@ mod git;
 mod services;
 mod sql;
 
-use super::program::{self, name};
-use super::runs::{self, reads_code};
-use super::shell::{How, Script, Simple, Substitution};
+use crate::program::{self, name};
+use crate::runs::{self, reads_code};
+use crate::shell::{How, Script, Simple, Substitution};
 
 /// The first rule a command meets.
 pub(super) fn of(simple: &Simple, started: &[&[String]], script: &Script) -> Option<&'static str> {

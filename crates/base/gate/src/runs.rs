@@ -1,7 +1,7 @@
 //! Programs that run what they are given as text: shells, interpreters, and tools with such an option.
 
-use super::program::{name, operands, started};
-use super::shell::{How, Script, Simple, assignment, printed};
+use crate::program::{name, operands, started};
+use crate::shell::{How, Script, Simple, assignment, printed};
 
 const SHELLS: [&str; 9] = [
     "bash", "sh", "zsh", "ksh", "mksh", "dash", "fish", "ash", "rbash",

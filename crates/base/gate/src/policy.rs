@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::look::Places;
-use super::{Yolo, keys};
+use crate::look::Places;
+use crate::{Yolo, keys};
 
 /// What the owner wants, frozen when the session opens: a command cannot change the rules it is judged by.
 #[derive(Clone, Debug)]

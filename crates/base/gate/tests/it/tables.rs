@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hermes_exec::gate::{Approvals, Decision, Policy, decide};
+use hermes_gate::{Approvals, Decision, Policy, decide};
 
 use super::{check_asks, check_hardline, policy, verdict};
 

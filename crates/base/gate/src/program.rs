@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::shell::assignment;
+use crate::shell::assignment;
 
 /// A program that starts the one behind it.
 struct Wrapper {

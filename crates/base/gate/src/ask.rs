@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex};
 use hermes_home::redact::Redactor;
 use hermes_types::{Answer, CallCx, Consent, Question};
 
-use super::decide::{Screened, conclude, decide_script, screen};
-use super::smart::{self, Advice};
-use super::{Allowlist, Approvals, Decision, Denied, DeniedBy, Mode, Permit, Policy, Tirith, lock};
+use crate::decide::{Screened, conclude, decide_script, screen};
+use crate::smart::{self, Advice};
+use crate::{Allowlist, Approvals, Decision, Denied, DeniedBy, Mode, Permit, Policy, Tirith, lock};
 
 /// Judges the commands of one session.
 #[derive(Debug)]

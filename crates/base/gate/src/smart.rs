@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use hermes_types::{CallCx, Content, Message, ModelError, ModelEvent, ModelRequest, Purpose};
 
-const PROMPT: &str = include_str!("../../prompts/approval.md");
+const PROMPT: &str = include_str!("../prompts/approval.md");
 /// A side model that thinks longer than this is no help.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// One word.

@@ -1,4 +1,10 @@
 //! What the gate says about commands: tables.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests fail by panicking"
+)]
 
 mod consent;
 mod oracle;
@@ -8,17 +14,15 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use hermes_exec::gate::{
+use hermes_gate::{
     Allowlist, Approvals, Decision, DeniedBy, Gate, Isolation, Mode, Places, Policy, Surface,
     Unasked, Yolo, decide,
 };
 use hermes_home::redact::Redactor;
-use hermes_testkit::doubles::FixedAsker;
+use hermes_testkit::doubles::{FixedAsker, cx_with};
 use hermes_types::{Answer, Question};
 use proptest::prelude::*;
 use serde_json::json;
-
-use crate::terminal::cx_with;
 
 fn policy() -> Policy {
     Policy {
