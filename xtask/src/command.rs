@@ -8,8 +8,23 @@ use serde::Deserialize;
 
 use crate::workspace;
 
-/// Builds one target and says where cargo put it: `build(&["--package", "hermes"])`.
-pub fn build(target: &[&str]) -> Result<PathBuf> {
+/// One of our programs: `build_program("release", "hermes")`.
+pub fn build_program(profile: &str, name: &str) -> Result<PathBuf> {
+    build(profile, ["--bin", name])
+}
+
+/// One of the programs in `examples`.
+pub fn build_example(profile: &str, name: &str) -> Result<PathBuf> {
+    build(profile, ["--example", name])
+}
+
+/// Our store without the program around it: `examples/store_probe`.
+pub fn build_probe(profile: &str) -> Result<PathBuf> {
+    build_example(profile, "store_probe")
+}
+
+/// Builds one target and says where cargo put it.
+fn build(profile: &str, target: [&str; 2]) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Message {
         executable: Option<PathBuf>,
@@ -23,6 +38,8 @@ pub fn build(target: &[&str]) -> Result<PathBuf> {
     }
     let out = cargo
         .args(["build", "--message-format=json-render-diagnostics"])
+        // With one package alone, cargo would build the crates they share once more, with other features.
+        .args(["--workspace", "--profile", profile])
         .args(target)
         .current_dir(workspace::root())
         .stderr(Stdio::inherit())
@@ -35,23 +52,6 @@ pub fn build(target: &[&str]) -> Result<PathBuf> {
         .filter_map(|line| serde_json::from_str(line).ok())
         .filter_map(|message: Message| message.executable);
     built.next_back().context("cargo built no program")
-}
-
-/// Our store without the program around it: `examples/store_probe`.
-pub fn build_probe(profile: &str) -> Result<PathBuf> {
-    build_example(profile, "store_probe")
-}
-
-/// One of the programs in `examples`.
-pub fn build_example(profile: &str, name: &str) -> Result<PathBuf> {
-    build(&[
-        "--profile",
-        profile,
-        "--package",
-        "xtask",
-        "--example",
-        name,
-    ])
 }
 
 /// What a program wrote, if it ended well.

@@ -28,13 +28,7 @@ const DISCOVERY: f64 = 1500.0;
 pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
     let tools = Tools {
         probe: command::build_example("release", "mcp_probe")?,
-        flaky: command::build(&[
-            "--release",
-            "--package",
-            "hermes-scripted",
-            "--bin",
-            "flaky-mcp",
-        ])?,
+        flaky: command::build_program("release", "flaky-mcp")?,
     };
     let mut rows = heal(setup, &tools)?;
     rows.extend(overhead(setup, &tools)?);

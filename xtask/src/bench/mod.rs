@@ -51,7 +51,7 @@ pub fn run(mut args: Args) -> Result<()> {
     let wanted = args.words(&known)?;
 
     let setup = Setup {
-        hermes: command::build(&["--release", "--package", "hermes"])?,
+        hermes: command::build_program("release", "hermes")?,
         theirs: cache::hermes_agent(PYTHON)?,
         quick,
     };

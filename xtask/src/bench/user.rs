@@ -18,13 +18,7 @@ pub struct User {
 
 impl User {
     pub fn new(name: &str, script: &Value) -> Result<Self> {
-        let program = command::build(&[
-            "--release",
-            "--package",
-            "hermes-scripted",
-            "--bin",
-            "scripted-model",
-        ])?;
+        let program = command::build_program("release", "scripted-model")?;
         let home = Scratch::new(name)?;
         let file = home.path().join("script.json");
         fs::write(&file, script.to_string())?;

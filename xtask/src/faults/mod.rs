@@ -114,11 +114,10 @@ impl Programs {
         let mut cc = Command::new("cc");
         cc.args(["-shared", "-fPIC", "-O1", "-o"]);
         command::stdout(cc.arg(&clocks).arg(source))?;
-        let flaky = ["--package", "hermes-scripted", "--bin", "flaky-mcp"];
         Ok(Self {
             matrix: command::build_example("dev", "fault_matrix")?,
-            flaky: command::build(&flaky)?,
-            hermes: command::build(&["--package", "hermes", "--bin", "hermes"])?,
+            flaky: command::build_program("dev", "flaky-mcp")?,
+            hermes: command::build_program("dev", "hermes")?,
             clocks,
             _scratch: scratch,
         })

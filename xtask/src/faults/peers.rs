@@ -43,7 +43,7 @@ pub fn run(peer: &str) -> Result<()> {
         "rmcp" => (rmcp()?, "rmcp", RMCP),
         other => return Err(Usage(format!("no peer `{other}`; known: python, rmcp")).into()),
     };
-    let flaky = command::build(&["--package", "hermes-scripted", "--bin", "flaky-mcp"])?;
+    let flaky = command::build_program("dev", "flaky-mcp")?;
     let cells = all_cells(&peer, &flaky);
     let document = json!({
         "program": program, "version": version,

@@ -31,7 +31,7 @@ fn model(checks: &mut Checks) -> Result<()> {
     let folder = workspace::root().join("xtask/python/clients");
     let requirements = fs::read_to_string(folder.join("requirements.txt"))?;
     let python = cache::venv("clients", &requirements)?.join("python");
-    let server = command::build(&["--package", "hermes-scripted", "--bin", "scripted-model"])?;
+    let server = command::build_program("dev", "scripted-model")?;
     for check in CHECKS {
         // A server per check: each begins at the top of the script.
         let server = Server::start(&server, &folder.join("script.json"))?;
@@ -47,7 +47,7 @@ fn model(checks: &mut Checks) -> Result<()> {
 /// These start the servers themselves: each check wants another.
 fn mcp(checks: &mut Checks) -> Result<()> {
     let folder = workspace::root().join("xtask/python/clients");
-    let program = command::build(&["--package", "hermes-scripted", "--bin", "flaky-mcp"])?;
+    let program = command::build_program("dev", "flaky-mcp")?;
     for (check, requirements) in MCP_CHECKS {
         let name = check.trim_end_matches("_check.py");
         let python = cache::venv(name, requirements)?.join("python");

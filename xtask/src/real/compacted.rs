@@ -16,8 +16,8 @@ const SESSION: &str = "20260101_000000_abcdef";
 const MESSAGES: &str = "200";
 
 pub fn run(checks: &mut Checks) -> Result<()> {
-    let hermes = command::build(&["--package", "hermes"])?;
-    let server = command::build(&["--package", "hermes-scripted", "--bin", "scripted-model"])?;
+    let hermes = command::build_program("dev", "hermes")?;
+    let server = command::build_program("dev", "scripted-model")?;
     let probe = command::build_probe("dev")?;
     for version in VERSIONS {
         let theirs = cache::hermes_agent(version)?;

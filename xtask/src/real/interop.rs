@@ -45,7 +45,7 @@ const CHECKS: &[(&str, Check)] = &[
 ];
 
 pub fn run(checks: &mut Checks) -> Result<()> {
-    let hermes = command::build(&["--package", "hermes"])?;
+    let hermes = command::build_program("dev", "hermes")?;
     let probe = command::build_probe("dev")?;
     let newest = cache::hermes_agent(NEWEST)?;
     for version in VERSIONS {

@@ -15,7 +15,7 @@ const INSPECTOR: &str = "@modelcontextprotocol/inspector@0.15.0";
 
 pub fn run(checks: &mut Checks) -> Result<()> {
     let folder = workspace::root().join("xtask/python");
-    let program = command::build(&["--package", "hermes"])?;
+    let program = command::build_program("dev", "hermes")?;
     let theirs = cache::hermes_agent("0.19.0")?.join("python");
     for (check, requirements) in MCP_CHECKS {
         let name = check.trim_end_matches("_check.py");

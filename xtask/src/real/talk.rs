@@ -14,8 +14,8 @@ use crate::scripted::Server;
 const VERSIONS: &[&str] = &["0.13.0", "0.19.0"];
 
 pub fn run(checks: &mut Checks) -> Result<()> {
-    let hermes = command::build(&["--package", "hermes"])?;
-    let server = command::build(&["--package", "hermes-scripted", "--bin", "scripted-model"])?;
+    let hermes = command::build_program("dev", "hermes")?;
+    let server = command::build_program("dev", "scripted-model")?;
     for version in VERSIONS {
         let theirs = cache::hermes_agent(version)?.join("hermes");
         for (name, first, second) in [

@@ -35,12 +35,15 @@ impl Store {
 
     /// The first session of the conversation `session` belongs to.
     pub async fn root(&self, session: &SessionId) -> Result<SessionId> {
+        let first = self.lineage(session).await?.into_iter().next();
+        Ok(first.unwrap_or_else(|| session.clone()))
+    }
+
+    /// The sessions of one conversation up to this one, the first first: each but the last was compressed.
+    pub async fn lineage(&self, session: &SessionId) -> Result<Vec<SessionId>> {
         let id = session.as_str().to_owned();
-        self.read(move |db| {
-            let first = lineage(db, &id)?.into_iter().next();
-            Ok(SessionId::new(first.unwrap_or_else(|| id.clone())))
-        })
-        .await
+        self.read(move |db| Ok(lineage(db, &id)?.into_iter().map(SessionId::new).collect()))
+            .await
     }
 }
 

@@ -1,4 +1,5 @@
-//! Plain tables: columns as wide as their content, one of them cut when the screen is too narrow.
+//! Plain tables: columns as wide as their content, one of them cut when the screen is too narrow, and no columns
+//! at all when it is much too narrow.
 
 use std::io::{self, Write};
 
@@ -7,6 +8,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::out::Out;
 
 const GAP: usize = 2;
+/// The flexible column says nothing below this.
+const LEAST: usize = 8;
 
 /// Rows of text under headings.
 #[derive(Debug)]
@@ -31,7 +34,9 @@ impl Table {
     }
 
     pub fn print(&self, out: &mut Out) -> io::Result<()> {
-        let widths = self.widths(out.width());
+        let Some(widths) = self.widths(out.width()) else {
+            return self.print_stacked(out);
+        };
         let headings: Vec<String> = self.headings.iter().map(|&text| text.to_owned()).collect();
         let head = line(&headings, &widths);
         let head = out.faint(head);
@@ -42,7 +47,27 @@ impl Table {
         Ok(())
     }
 
-    fn widths(&self, screen: Option<usize>) -> Vec<usize> {
+    /// For a screen too narrow for columns: a row's first words on a line, the rest below with their headings.
+    fn print_stacked(&self, out: &mut Out) -> io::Result<()> {
+        for row in &self.rows {
+            let cells = self.headings.iter().zip(row);
+            let mut cells = cells.filter(|(_, cell)| !cell.is_empty()).peekable();
+            // Marks and numbers stand before the name.
+            while let Some((_, mark)) = cells.next_if(|(heading, _)| heading.len() <= 1) {
+                write!(out, "{mark} ")?;
+            }
+            let name = cells.next().map_or("", |(_, name)| name);
+            writeln!(out, "{name}")?;
+            for (heading, cell) in cells {
+                let heading = out.faint(heading);
+                writeln!(out, "  {heading} {cell}")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `None` if there is no room for columns.
+    fn widths(&self, screen: Option<usize>) -> Option<Vec<usize>> {
         let mut widths: Vec<usize> = self
             .headings
             .iter()
@@ -54,12 +79,15 @@ impl Table {
             }
         }
         if let Some(screen) = screen {
-            let others: usize =
-                widths.iter().sum::<usize>() - widths[self.flexible] + GAP * (widths.len() - 1);
-            let room = screen.saturating_sub(others).max(8);
-            widths[self.flexible] = widths[self.flexible].min(room);
+            let flexible = widths[self.flexible];
+            let others = widths.iter().sum::<usize>() - flexible + GAP * (widths.len() - 1);
+            let room = screen.checked_sub(others)?;
+            if room < flexible.min(LEAST) {
+                return None;
+            }
+            widths[self.flexible] = flexible.min(room);
         }
-        widths
+        Some(widths)
     }
 }
 
@@ -110,8 +138,9 @@ mod tests {
     fn only_the_flexible_column_gives_way() {
         let mut table = Table::new(&["id", "title"], 1);
         table.row(vec!["abc".into(), "a long title that needs room".into()]);
-        assert_eq!(table.widths(Some(20)), [3, 15]);
-        assert_eq!(table.widths(None), [3, 28]);
-        assert_eq!(table.widths(Some(1)), [3, 8]);
+        assert_eq!(table.widths(Some(20)).unwrap(), [3, 15]);
+        assert_eq!(table.widths(None).unwrap(), [3, 28]);
+        assert_eq!(table.widths(Some(12)), None);
+        assert_eq!(table.widths(Some(1)), None);
     }
 }

@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 
 use hermes_home::clock;
 use hermes_store::{Account, Share};
-use hermes_types::{Content, usd};
+use hermes_types::{Content, RateLimits, usd};
 
 use crate::actor::Live;
+use crate::insights::lasted;
 
 /// As much of a model's name as fits beside its numbers.
 const NAME: usize = 16;
@@ -17,17 +18,17 @@ impl Live {
     pub(crate) async fn usage(&self) -> String {
         let store = &self.opening.store;
         let account = store.account(&self.id).await.unwrap_or_default();
-        let mut lines = used(&account);
+        let mut lines: Vec<Line> = self
+            .opening
+            .model
+            .rate_limits()
+            .map(|limits| allowances(&limits))
+            .unwrap_or_default();
+        lines.extend(used(&account));
         lines.extend(self.costs(&account).await);
         lines.extend(models(&account));
         lines.push(self.window());
-        if let Ok(Some(session)) = store.session(&self.id).await {
-            let since = clock::local(session.started_at).strftime("%Y-%m-%d %H:%M");
-            lines.push((
-                "messages",
-                format!("{} since {since}", session.message_count),
-            ));
-        }
+        lines.extend(self.course().await);
         let mut before = "";
         let lines = lines.into_iter().map(|(label, text)| {
             let shown = if label == before { "" } else { label };
@@ -66,6 +67,28 @@ impl Live {
         lines
     }
 
+    /// How long it is, and how it got there.
+    async fn course(&self) -> Vec<Line> {
+        let store = &self.opening.store;
+        let lineage = store.lineage(&self.id).await.unwrap_or_default();
+        let mut lines = Vec::new();
+        if let Ok(Some(session)) = store.session(&self.id).await {
+            lines.push(("messages", session.message_count.to_string()));
+        }
+        let first = lineage.first().unwrap_or(&self.id);
+        if let Ok(Some(session)) = store.session(first).await {
+            let began = clock::local(session.started_at);
+            let span = clock::now().duration_since(&began).as_secs_f64();
+            lines.push(("since", began.strftime("%Y-%m-%d %H:%M").to_string()));
+            lines.push(("since", format!("{} ago", lasted(span))));
+        }
+        match lineage.len() {
+            0 | 1 => {}
+            parts => lines.push(("compacted", format!("{} times", parts - 1))),
+        }
+        lines
+    }
+
     fn window(&self) -> Line {
         let window = self.opening.model.info().context_length;
         let (used, roughly) = match self.purses.context.load(Ordering::Relaxed) {
@@ -98,6 +121,19 @@ impl Live {
 
 /// A label and what stands beside it; the label is shown once.
 type Line = (&'static str, String);
+
+/// What the provider lets us have for now.
+fn allowances(limits: &RateLimits) -> Vec<Line> {
+    let lines = limits.buckets.iter().flat_map(|bucket| {
+        let (left, all) = (short(bucket.remaining as i64), short(bucket.limit as i64));
+        let is_low = bucket.remaining.saturating_mul(5) <= bucket.limit;
+        let reset = limits.until_reset(bucket).as_secs_f64();
+        let reset = is_low.then(|| format!("full again in {}", lasted(reset)));
+        let left = format!("{left}/{all} {}", bucket.name);
+        [Some(left), reset].into_iter().flatten()
+    });
+    lines.map(|text| ("limits", text)).collect()
+}
 
 fn used(account: &Account) -> Vec<Line> {
     if account.calls() == 0 {
@@ -151,7 +187,35 @@ pub(crate) fn short(count: i64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use hermes_types::Bucket;
+
     use super::*;
+
+    #[test]
+    fn allowances_fit_and_a_low_one_says_when() {
+        let bucket = |name, limit, remaining| Bucket {
+            name,
+            limit,
+            remaining,
+            reset: Duration::from_secs(3_000),
+        };
+        let limits = RateLimits {
+            provider: "p".to_owned(),
+            buckets: vec![
+                bucket("tokens per minute", 4_000_000, 3_900_000),
+                bucket("requests per hour", 60, 12),
+            ],
+            at: Instant::now(),
+        };
+        let lines: Vec<_> = allowances(&limits).into_iter().map(|line| line.1).collect();
+        assert_eq!(
+            lines[..2],
+            ["3.9M/4.0M tokens per minute", "12/60 requests per hour"]
+        );
+        assert!(lines[2].starts_with("full again in 49m 5"), "{lines:?}");
+    }
 
     #[test]
     fn long_numbers_are_shortened() {

@@ -1,6 +1,7 @@
 //! The file itself: read whole, changed behind a lock, replaced at once. Keys nobody here knows are kept.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -38,15 +39,29 @@ impl AuthFile {
         }
     }
 
-    /// A file that is absent or broken is an empty one.
+    /// To look at: a file that is absent, broken or out of reach is an empty one.
     pub fn read(&self) -> Document {
-        let Ok(text) = fs::read_to_string(&self.path) else {
-            return Document::default();
+        let content = self.content().unwrap_or_else(|error| {
+            tracing::warn!("{error}: no stored key is used");
+            None
+        });
+        content.unwrap_or_default()
+    }
+
+    /// `None` if the file is broken.
+    fn content(&self) -> Result<Option<Document>, AuthError> {
+        let bytes = match fs::read(&self.path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Some(Document::default()));
+            }
+            Err(error) => return Err(hermes_home::Error::io("read", &self.path)(error).into()),
         };
-        Document::parse(&text).unwrap_or_else(|| {
+        let document = str::from_utf8(&bytes).ok().and_then(Document::parse);
+        if document.is_none() {
             tracing::warn!("{} is not a JSON object: ignored", self.path.display());
-            Document::default()
-        })
+        }
+        Ok(document)
     }
 
     /// `None` if there is no file.
@@ -71,11 +86,16 @@ impl AuthFile {
         _lock: &FileLock,
         change: impl FnOnce(&mut Document) -> T,
     ) -> Result<T, AuthError> {
-        let before = self.read();
+        // One that cannot be read may hold every key there is: better no change than a new file in its place.
+        let content = self.content()?;
+        let is_broken = content.is_none();
+        let before = content.unwrap_or_default();
         let mut after = before.clone();
         let result = change(&mut after);
         if before != after {
-            self.keep_broken();
+            if is_broken {
+                self.put_aside();
+            }
             self.write(after)?;
         }
         Ok(result)
@@ -107,14 +127,10 @@ impl AuthFile {
         Ok(replace_secret(&self.path, text + "\n", &self.modes)?)
     }
 
-    /// What cannot be read is put aside before something else takes its place.
-    fn keep_broken(&self) {
-        let is_broken =
-            fs::read_to_string(&self.path).is_ok_and(|text| Document::parse(&text).is_none());
-        if is_broken {
-            // Without a copy there is still nothing in it that anybody could use.
-            let _ = fs::rename(&self.path, self.path.with_extension("json.corrupt"));
-        }
+    /// For what is broken, before something else takes its place.
+    fn put_aside(&self) {
+        // Without a copy there is still nothing in it that anybody could use.
+        let _ = fs::rename(&self.path, self.path.with_extension("json.corrupt"));
     }
 }
 
@@ -322,13 +338,25 @@ mod tests {
     fn a_broken_file_is_put_aside() {
         let dir = tempfile::tempdir().unwrap();
         let file = file(dir.path());
-        fs::write(dir.path().join("auth.json"), "{\"providers\": {").unwrap();
+        let broken = b"{\"providers\": {\xff";
+        fs::write(dir.path().join("auth.json"), broken).unwrap();
         assert_eq!(file.read(), Document::default());
         file.update(|document| document.set_active(Some("nous")))
             .unwrap();
         assert_eq!(file.read().active(), Some("nous"));
-        let kept = fs::read_to_string(dir.path().join("auth.json.corrupt")).unwrap();
-        assert_eq!(kept, "{\"providers\": {");
+        let kept = fs::read(dir.path().join("auth.json.corrupt")).unwrap();
+        assert_eq!(kept, broken);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file(dir.path());
+        // Even root cannot read it.
+        fs::create_dir(dir.path().join("auth.json")).unwrap();
+        assert_eq!(file.read(), Document::default());
+        let changed = file.update(|document| document.set_active(Some("nous")));
+        assert!(matches!(changed, Err(AuthError::Home(_))), "{changed:?}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use hermes_store::{Insights, InsightsQuery};
 use hermes_types::usd;
 use jiff::Span;
 
+pub(crate) use report::lasted;
 pub use report::{Line, Section};
 
 use crate::actor::Live;

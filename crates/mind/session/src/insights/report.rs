@@ -217,7 +217,7 @@ fn several(count: i64, what: &str) -> String {
 }
 
 /// `1h 5m`
-fn lasted(seconds: f64) -> String {
+pub(crate) fn lasted(seconds: f64) -> String {
     let seconds = seconds as i64;
     match seconds {
         ..60 => format!("{seconds}s"),
