@@ -58,15 +58,15 @@ pub enum Redirects {
     Never,
 }
 
-/// How long connections live, and how soon a dead one is noticed.
+/// How long connections live. A dead one is given up within half a minute of the peer's silence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sockets {
     /// Kept for reuse, as long as the library likes.
     Kept,
-    /// Reused only right after they were used, and given up within half a minute of the peer's silence: what is
-    /// idle for longer may have been dropped on the way without a word.
+    /// Reused only right after they were used: what is idle for longer may have been dropped on the way without a
+    /// word.
     Wary,
-    /// As wary, and used once.
+    /// Used once.
     Single,
 }
 
@@ -99,9 +99,9 @@ pub fn client(options: &Options) -> Result<Client, Error> {
         Redirects::Never => builder.redirect(Policy::none()),
     };
     let builder = match options.sockets {
-        Sockets::Kept => builder,
-        Sockets::Wary => wary(builder),
-        Sockets::Single => wary(builder).pool_max_idle_per_host(0),
+        Sockets::Kept => watched(builder),
+        Sockets::Wary => watched(builder).pool_idle_timeout(seconds(5)),
+        Sockets::Single => watched(builder).pool_max_idle_per_host(0),
     };
     let builder = match options.addresses {
         Addresses::All => builder,
@@ -110,16 +110,22 @@ pub fn client(options: &Options) -> Result<Client, Error> {
     builder.build().map_err(Error::Client)
 }
 
-fn wary(builder: ClientBuilder) -> ClientBuilder {
-    let seconds = Duration::from_secs;
+/// A machine that slept or changed its network has connections that are dead without knowing it; requests in
+/// them would wait for ever, and with HTTP/2 their retries would wait in the same one.
+fn watched(builder: ClientBuilder) -> ClientBuilder {
     let builder = builder
-        .pool_idle_timeout(seconds(5))
+        .http2_keep_alive_interval(seconds(15))
+        .http2_keep_alive_timeout(seconds(15))
         .tcp_keepalive(seconds(15))
         .tcp_keepalive_interval(seconds(5))
         .tcp_keepalive_retries(3);
     #[cfg(target_os = "linux")]
     let builder = builder.tcp_user_timeout(seconds(30));
     builder
+}
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
 }
 
 /// Keys travel in headers nobody strips on the way to another host, so we don't go there.
