@@ -13,6 +13,7 @@ use hermes_types::{
     Models, Progress, Purpose, Question, Scope, SessionId, Shorter, Stat, ToolCall, ToolCaller,
     ToolOutput, Usage, Whom, Workspace,
 };
+use serde_json::Value;
 
 /// What [`CannedModel`] says next.
 #[derive(Clone, Debug)]
@@ -224,6 +225,7 @@ impl Journal for MemoryJournal {
 #[derive(Debug, Default)]
 pub struct MemoryWorkspace {
     files: Mutex<BTreeMap<PathBuf, Vec<u8>>>,
+    cwd: Option<PathBuf>,
 }
 
 impl MemoryWorkspace {
@@ -233,6 +235,15 @@ impl MemoryWorkspace {
             .map(|(path, text)| (PathBuf::from(path), text.as_bytes().to_vec()));
         Arc::new(Self {
             files: Mutex::new(files.collect()),
+            cwd: None,
+        })
+    }
+
+    /// Without files, in a directory of this machine.
+    pub fn at(cwd: impl Into<PathBuf>) -> Arc<Self> {
+        Arc::new(Self {
+            files: Mutex::default(),
+            cwd: Some(cwd.into()),
         })
     }
 
@@ -246,7 +257,7 @@ impl MemoryWorkspace {
 
 impl Workspace for MemoryWorkspace {
     fn cwd(&self) -> PathBuf {
-        PathBuf::from("/project")
+        self.cwd.clone().unwrap_or_else(|| "/project".into())
     }
 
     fn read<'a>(
@@ -346,6 +357,53 @@ pub struct NoTools;
 impl ToolCaller for NoTools {
     fn call<'a>(&'a self, name: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
         async move { ToolOutput::failed(format!("no {name} in this test")) }.boxed()
+    }
+}
+
+/// Answers the calls of tools by other tools, and remembers them.
+pub struct CannedTools {
+    answer: Box<AnswerCall>,
+    calls: Mutex<Vec<(String, Value)>>,
+}
+
+/// What a call gives; `None`: it never ends.
+type AnswerCall = dyn Fn(&str, &Args) -> Option<ToolOutput> + Send + Sync;
+
+impl CannedTools {
+    pub fn new(
+        answer: impl Fn(&str, &Args) -> Option<ToolOutput> + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            answer: Box::new(answer),
+            calls: Mutex::default(),
+        })
+    }
+
+    /// Gives back the arguments.
+    pub fn echo() -> Arc<Self> {
+        Self::new(|_, args| Some(ToolOutput::json(&Value::Object(args.clone()))))
+    }
+
+    pub fn calls(&self) -> Vec<(String, Value)> {
+        self.calls.lock().unwrap().clone()
+    }
+}
+
+impl ToolCaller for CannedTools {
+    fn call<'a>(&'a self, name: &'a str, args: Args) -> BoxFuture<'a, ToolOutput> {
+        let answer = (self.answer)(name, &args);
+        let call = (name.to_owned(), Value::Object(args));
+        self.calls.lock().unwrap().push(call);
+        match answer {
+            Some(output) => async { output }.boxed(),
+            None => std::future::pending().boxed(),
+        }
+    }
+}
+
+impl std::fmt::Debug for CannedTools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CannedTools").finish_non_exhaustive()
     }
 }
 

@@ -11,6 +11,7 @@ mod auth;
 mod backup;
 mod bench;
 mod chat;
+mod code;
 mod compact;
 mod config;
 mod delegate;

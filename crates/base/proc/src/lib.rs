@@ -12,10 +12,13 @@ mod foreground;
 mod group;
 mod input;
 mod lifeline;
+mod mark;
 mod piped;
 mod process;
 mod pty;
 mod running;
+mod scratch;
+mod shown;
 mod spawn;
 
 use std::io;
@@ -27,9 +30,12 @@ pub use foreground::foreground;
 pub use group::{Group, start_time};
 pub use input::Input;
 pub use lifeline::{Lifeline, Watched};
+pub use mark::Mark;
 pub use piped::{Errors, Piped};
 pub use process::Process;
 pub use running::{Event, Exit, Running};
+pub use scratch::Scratch;
+pub use shown::last_chars;
 pub use spawn::{Spawn, Stdin, Tty};
 
 /// Why a program could not be run.

@@ -27,7 +27,7 @@ pub use purse::{Pot, Purse, usd};
 pub use rates::{Bucket, RateLimits};
 pub use scope::Scope;
 pub use tool::{
-    Args, Availability, CallCx, Outcome, Parallel, Progress, Told, Tool, ToolCaller, ToolOutput,
-    ToolSpec,
+    Args, Availability, CallCx, FOR_SCRIPT, Outcome, Parallel, Progress, Told, Tool, ToolCaller,
+    ToolOutput, ToolSpec,
 };
 pub use workspace::{FileError, Stat, Workspace};

@@ -13,6 +13,10 @@ use crate::{Asker, Child, Models, Scope, SessionId, Workspace};
 /// The arguments of a call, already repaired and brought to the schema's types.
 pub type Args = Map<String, Value>;
 
+/// An argument that the calls of a script carry. A program reads what they give: it wants all of it every time, and
+/// the model has seen nothing of it.
+pub const FOR_SCRIPT: &str = "_for_script";
+
 /// Something the model can do. Services are given to it when it is built; a call brings only its [`CallCx`].
 pub trait Tool: Send + Sync {
     fn spec(&self) -> &ToolSpec;

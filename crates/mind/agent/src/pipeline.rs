@@ -1,6 +1,7 @@
 //! One call from the model's wish to the result it reads: the same way for every tool and every caller.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -153,6 +154,7 @@ impl Pipeline {
             caller: Arc::new(Inner {
                 pipeline: self.clone(),
                 id: id.to_owned(),
+                made: AtomicUsize::new(0),
             }),
         }
     }
@@ -167,12 +169,17 @@ pub fn not_started() -> ToolOutput {
 /// Calls made by a tool go the same way as the model's own.
 struct Inner {
     pipeline: Arc<Pipeline>,
+    /// Of the call that makes them.
     id: String,
+    made: AtomicUsize,
 }
 
 impl ToolCaller for Inner {
     fn call<'a>(&'a self, name: &'a str, args: Args) -> BoxFuture<'a, ToolOutput> {
-        async move { self.pipeline.run(&self.id, name, args).await }.boxed()
+        // Each has a name of its own, or the files of long results would replace each other.
+        let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = format!("{}-{number}", self.id);
+        async move { self.pipeline.run(&id, name, args).await }.boxed()
     }
 }
 

@@ -44,7 +44,8 @@ pub struct Hands {
     pub cwd: Cwd,
     pub(super) terminal: Arc<TerminalServices>,
     pub(super) files: Arc<FileServices>,
-    /// Children that tasks were handed to, and that may still be putting things down.
+    pub(super) gate: Arc<Gate>,
+    /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
     /// Where the conversation is, if it cannot be kept.
     _scratch: Option<Scratch>,
@@ -71,7 +72,7 @@ impl Hands {
         let max_wait = terminal.limits.timeout;
         let files = Arc::new(file_services(app));
         let mut others: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(terminal_tool(app, &terminal, gate, &cwd, presence)),
+            Arc::new(terminal_tool(app, &terminal, gate.clone(), &cwd, presence)),
             Arc::new(Process::new(
                 terminal.processes.clone(),
                 app.redactor,
@@ -92,6 +93,7 @@ impl Hands {
             cwd,
             terminal,
             files,
+            gate,
             children: TaskTracker::new(),
             _scratch: None,
         })
@@ -420,6 +422,6 @@ fn split_paths(paths: &str) -> Vec<PathBuf> {
     std::env::split_paths(paths).collect()
 }
 
-fn list(settings: &Settings, key: &str) -> Vec<String> {
+pub(super) fn list(settings: &Settings, key: &str) -> Vec<String> {
     names(settings.get(key).unwrap_or(&Value::Null))
 }

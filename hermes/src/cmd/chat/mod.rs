@@ -9,6 +9,7 @@ mod models;
 mod oneshot;
 mod open;
 mod place;
+mod scripts;
 pub mod signals;
 
 use std::io::{self, IsTerminal, Read, Write};

@@ -136,6 +136,7 @@ impl Ready {
         let model = model.map_err(|error| explained(&error))?;
         let hands = Hands::new(app, &self.store, talk, &self.selection, presence, place)?
             .thinking_with(app, &self.selection, &self.models)
+            .with_scripts(app, &self.selection)
             .keeping(self.scratch)
             .with_servers(mcp)
             .with_children(app, (&self.store, &self.selection), talk, presence);
@@ -248,12 +249,9 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
     let store = app.store().await?;
     let (selection, here) = (selection(app, talk)?, Place::default());
     let presence = Presence::Person;
-    let hands = Hands::new(app, &store, talk, &selection, presence, &here)?.with_children(
-        app,
-        (&store, &selection),
-        talk,
-        presence,
-    );
+    let hands = Hands::new(app, &store, talk, &selection, presence, &here)?
+        .with_scripts(app, &selection)
+        .with_children(app, (&store, &selection), talk, presence);
     let info = ModelInfo {
         model: app.settings.text("model.default").to_owned(),
         provider: app.settings.text("model.provider").to_owned(),

@@ -2,8 +2,25 @@
 
 use std::path::PathBuf;
 
-use hermes_types::Args;
+use hermes_types::{Args, FOR_SCRIPT};
 use serde_json::Value;
+
+/// Who will read what a call gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Has seen what it was shown before, and can go round in circles.
+    Model,
+    Script,
+}
+
+impl Reader {
+    pub fn of(args: &Args) -> Self {
+        match switch(args, FOR_SCRIPT) {
+            true => Self::Script,
+            false => Self::Model,
+        }
+    }
+}
 
 /// A text that isn't empty.
 pub(super) fn text<'a>(args: &'a Args, name: &str) -> Option<&'a str> {

@@ -10,6 +10,7 @@ use hermes_types::{
 };
 use serde_json::{Map, Value, json};
 
+use super::args::Reader;
 use super::echo::UNCHANGED;
 use super::guard::{Access, is_device};
 use super::gutter::numbered;
@@ -86,20 +87,30 @@ impl ReadFile {
             offset: window.offset,
             limit: window.limit,
         };
-        match services.state.seen(&cx.scope.session, &region, stat.into()) {
-            Seen::New => {}
-            Seen::Unchanged => return Ok(unchanged(&place)),
-            Seen::Again(times) => return Err(blocked(&place, times)),
+        let (reader, session) = (Reader::of(args), &cx.scope.session);
+        if reader == Reader::Model {
+            match services.state.seen(session, &region, stat.into()) {
+                Seen::New => {}
+                Seen::Unchanged => return Ok(unchanged(&place)),
+                Seen::Again(times) => return Err(blocked(&place, times)),
+            }
         }
         let page = fetch(&place, window, workspace).await?;
         let view = match page.next(window) {
             None if window.offset == 1 => View::Whole,
             _ => View::Partial,
         };
+        let result = self.show(&page, window, stat);
+        if reader == Reader::Script {
+            let path = region.path;
+            services
+                .state
+                .was_read_unseen(session, path, stat.into(), view);
+            return Ok(ToolOutput::json(&Value::Object(result)));
+        }
         services
             .state
-            .was_read(&cx.scope.session, region.clone(), stat.into(), view);
-        let result = self.show(&page, window, stat);
+            .was_read(session, region.clone(), stat.into(), view);
         self.unless_repeated(&place, &region, result, cx)
     }
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hermes_home::clock;
+use hermes_proc::last_chars;
 use hermes_types::{Args, CallCx, Outcome, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use super::Process;
 use super::job::{End, Job, Origin};
-use crate::terminal::last_chars;
 
 const LOG_LINES: usize = 200;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hermes_home::redact::Redactor;
-use hermes_proc::{Event, Group};
+use hermes_proc::{Event, Group, last_chars};
 use hermes_types::SessionId;
 use tokio::sync::OnceCell;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ use super::notice::{Happened, Notice, Notices};
 use super::record::Registry;
 use super::watch::Sighting;
 use crate::backend::Handle;
-use crate::terminal::{Password, last_chars};
+use crate::terminal::Password;
 
 const MAX_JOBS: usize = 64;
 /// An ended job can still be asked about for this long.

@@ -10,7 +10,6 @@ mod rewrite;
 mod run;
 mod script;
 mod shell;
-mod state_dir;
 mod sudo;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +34,7 @@ use shell::Run;
 use sudo::Sudo;
 
 pub use env::{Passthrough, child_env};
-pub(crate) use output::{clean, last_chars};
+pub(crate) use output::clean;
 pub use shell::Shell;
 pub use sudo::Password;
 

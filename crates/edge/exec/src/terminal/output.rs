@@ -1,38 +1,15 @@
 //! What the model sees of a command's output: readable, without secrets, not too long.
 
 use hermes_home::redact::Redactor;
-use hermes_proc::Captured;
-
-use hermes_proc::strip_ansi;
+use hermes_proc::{Captured, strip_ansi};
 
 /// How much a foreground command may say before the middle is forgotten. More than is shown: what is stripped
 /// from it doesn't count.
 pub(super) const HEAD: usize = 256 * 1024;
 pub(super) const TAIL: usize = 512 * 1024;
 
-/// Cleaned first and cut last, so that no cut can go through a key and leave half of it.
 pub(super) fn present(captured: &Captured, max: usize, redactor: &Redactor) -> String {
-    let Captured {
-        head,
-        tail,
-        dropped,
-    } = captured;
-    if *dropped == 0 {
-        let text = clean(&format!("{head}{tail}"), redactor);
-        let length = text.chars().count();
-        if length <= max {
-            return text;
-        }
-        return joined(&text, &text, length, max);
-    }
-    // Half a word at the gap could be half a key.
-    let head = clean(whole_words(head), redactor);
-    let tail = clean(
-        tail.find(char::is_whitespace).map_or("", |at| &tail[at..]),
-        redactor,
-    );
-    let length = head.chars().count() + dropped + tail.chars().count();
-    joined(&head, &tail, length, max)
+    captured.shown(max, |text| clean(text, redactor))
 }
 
 /// Without control sequences and secrets; indentation of the first line stays.
@@ -40,26 +17,6 @@ pub(crate) fn clean(text: &str, redactor: &Redactor) -> String {
     let text = strip_ansi(text);
     let text = redactor.code(&text);
     text.trim_end().trim_start_matches(['\n', '\r']).to_owned()
-}
-
-/// The last `max` characters.
-pub(crate) fn last_chars(text: &str, max: usize) -> &str {
-    let start = text.char_indices().rev().take(max).last();
-    start.map_or("", |(start, _)| &text[start..])
-}
-
-fn whole_words(text: &str) -> &str {
-    text.rfind(char::is_whitespace).map_or("", |at| &text[..at])
-}
-
-fn joined(head: &str, tail: &str, length: usize, max: usize) -> String {
-    let first = max * 2 / 5;
-    let head: String = head.chars().take(first).collect();
-    let tail = last_chars(tail, max - first);
-    let left_out = length.saturating_sub(head.chars().count() + tail.chars().count());
-    format!(
-        "{head}\n\n[OUTPUT TRUNCATED: {left_out} of {length} characters left out here]\n\n{tail}"
-    )
 }
 
 #[cfg(test)]
@@ -114,12 +71,5 @@ mod tests {
                 "{shown}"
             );
         }
-    }
-
-    #[test]
-    fn the_end_of_a_text_is_counted_in_characters() {
-        assert_eq!(last_chars("äöü€", 2), "ü€");
-        assert_eq!(last_chars("ab", 5), "ab");
-        assert_eq!(last_chars("ab", 0), "");
     }
 }

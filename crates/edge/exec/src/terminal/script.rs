@@ -24,10 +24,6 @@ impl StateFiles {
         Self { dir }
     }
 
-    pub fn dir(&self) -> &Path {
-        &self.dir
-    }
-
     /// Functions and aliases of the login shell.
     pub fn snapshot(&self) -> PathBuf {
         self.dir.join("snapshot.sh")

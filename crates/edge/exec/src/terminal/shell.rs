@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use hermes_proc::{Event, Exit, Stdin, Tty};
+use hermes_proc::{Event, Exit, Scratch, Stdin, Tty};
 use tokio::sync::OnceCell;
 use tokio_util::task::TaskTracker;
 
 use super::rewrite::compound_background;
 use super::script::{self, Leftovers, StateFiles, Wrap};
-use super::state_dir;
 use super::sudo::{NO_MORE_INPUT, PRELUDE, Password};
 use crate::backend::{Backend, Command, Environment, Handle, Life, Login, StartError};
 use hermes_gate::Permit;
@@ -39,6 +38,8 @@ pub struct Shell {
 #[derive(Debug)]
 struct State {
     files: StateFiles,
+    /// Where they are: variables can hold secrets we don't know to be some, so nobody else may look into it.
+    _dir: Scratch,
     /// Whether a login shell wrote its variables down; if not, commands get them from us.
     environment: Environment,
 }
@@ -178,8 +179,9 @@ impl Shell {
     }
 
     async fn prepare(&self) -> Result<State, StartError> {
-        let dir = state_dir::make(&self.backend.temp_dir()).map_err(|error| no_state(&error))?;
-        let files = StateFiles::new(dir);
+        let dir = Scratch::make(&self.backend.temp_dir(), "shell");
+        let dir = dir.map_err(|error| no_state(&error))?;
+        let files = StateFiles::new(dir.path().to_owned());
         let environment = match self.snapshot(&files).await {
             Ok(()) => Environment::Bare,
             Err(error) => {
@@ -190,7 +192,11 @@ impl Shell {
                 Environment::Whole
             }
         };
-        Ok(State { files, environment })
+        Ok(State {
+            files,
+            _dir: dir,
+            environment,
+        })
     }
 
     async fn snapshot(&self, files: &StateFiles) -> Result<(), StartError> {
@@ -207,15 +213,6 @@ impl Shell {
             Err(_) => Err(StartError("it took too long".to_owned())),
             Ok(Exit::Code(_)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
             Ok(exit) => Err(StartError(format!("it ended with {exit:?}"))),
-        }
-    }
-}
-
-impl Drop for Shell {
-    fn drop(&mut self) {
-        if let Some(state) = self.state.get() {
-            // Throw-away files in the temporary directory: the system clears what we cannot.
-            let _ = fs::remove_dir_all(state.files.dir());
         }
     }
 }

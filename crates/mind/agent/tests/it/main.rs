@@ -101,6 +101,14 @@ fn toolbox() -> Toolbox {
         tool("huge", Parallel::Never, |_, _| {
             async { ToolOutput::done("x".repeat(150_000)) }.boxed()
         }),
+        tool("caller", Parallel::Never, |_, cx| {
+            async move {
+                cx.caller.call("huge", Args::new()).await;
+                cx.caller.call("huge", Args::new()).await;
+                cx.caller.call("nonsense", Args::new()).await
+            }
+            .boxed()
+        }),
         tool("read_slow", Parallel::Always, |args, _| {
             async move {
                 tokio::time::sleep(Duration::from_millis(200)).await;

@@ -44,6 +44,19 @@ async fn a_panic_in_a_tool_is_its_result() {
     assert!(bench.results()[0].contains("Error executing tool 'panic'"));
 }
 
+#[tokio::test]
+async fn calls_of_a_tool_go_the_same_way_each_under_its_own_name() {
+    let mut bench = Bench::new([Canned::calls(&[("caller", "{}")]), Canned::text("ok")]);
+    bench.turn("go").await;
+    assert_eq!(bench.results(), ["{\"error\":\"Unknown tool: nonsense\"}"]);
+    for id in ["call_0-1", "call_0-2"] {
+        let kept = bench
+            .workspace
+            .text(format!("/tmp/hermes-results/{id}.txt"));
+        assert_eq!(kept.map(|text| text.len()), Some(150_000), "{id}");
+    }
+}
+
 // spec: tools §8.16
 #[tokio::test]
 async fn a_huge_result_goes_to_a_file() {

@@ -14,6 +14,7 @@ use hermes_types::{Args, CallCx, FileError, Parallel, Tool, ToolOutput, ToolSpec
 use serde_json::{Map, Value, json};
 
 use self::walk::{Ended, Tree};
+use super::args::Reader;
 use super::guard::Access;
 use super::outcome::{Failure, cancelled, until_stopped};
 use super::place::Place;
@@ -113,6 +114,9 @@ impl SearchFiles {
             return Err(cancelled());
         }
         let result = found.to_json(&query);
+        if Reader::of(args) == Reader::Script {
+            return Ok(ToolOutput::json(&Value::Object(result)));
+        }
         self.unless_repeated(asked, &query, result, cx)
     }
 

@@ -119,6 +119,18 @@ impl FileState {
         inner.repeats.delivered(session, region, version);
     }
 
+    /// A script has read it, so that its session knows the file; the model was not shown any of it.
+    pub(super) fn was_read_unseen(
+        &self,
+        session: &SessionId,
+        path: PathBuf,
+        version: Version,
+        view: View,
+    ) {
+        let mut inner = self.lock_inner();
+        inner.stamps.was_read(session, path, version, view);
+    }
+
     /// How often in a row this request has had this answer.
     pub(super) fn times_in_a_row(&self, session: &SessionId, request: &str, answer: &str) -> u32 {
         self.lock_inner()

@@ -49,6 +49,27 @@ async fn a_file_is_read_once_and_then_remembered() {
     );
 }
 
+/// What a script reads is no loop, and the model has seen nothing of it.
+#[tokio::test]
+async fn a_script_reads_as_often_as_it_wants() {
+    let desk = Desk::new();
+    desk.put("a.py", PROGRAM);
+    let script = json!({"path": "a.py", "_for_script": true});
+    for _ in 0..5 {
+        let result = desk.call("read_file", script.clone()).await;
+        assert_eq!(result["total_lines"], 2, "{result}");
+    }
+    let shown = desk.call("read_file", json!({"path": "a.py"})).await;
+    assert_eq!(shown["total_lines"], 2, "{shown}");
+    let result = desk.call("read_file", script).await;
+    assert_eq!(result["content"], shown["content"]);
+    for _ in 0..5 {
+        let args = json!({"pattern": "return", "_for_script": true});
+        let result = desk.call("search_files", args).await;
+        assert_eq!(result["total_count"], 1, "{result}");
+    }
+}
+
 // spec: tools §8.3
 #[tokio::test]
 async fn a_changed_file_is_shown_again_but_not_for_ever() {
