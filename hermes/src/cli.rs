@@ -1,6 +1,7 @@
 //! The command line, as data. Help texts are the documentation; completions come from here too.
 
 mod auth;
+mod checkpoints;
 mod mcp;
 
 use std::path::PathBuf;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
+pub use self::checkpoints::{Checkpoints, PruneCheckpoints};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
 
 /// A personal AI agent that lives in your terminal and your chats.
@@ -59,6 +61,9 @@ pub struct Talk {
     /// Work in a git worktree of its own; it goes when the session ends, unless it holds work
     #[arg(short, long)]
     pub worktree: bool,
+    /// Keep how files were before they are changed, for /rollback
+    #[arg(long)]
+    pub checkpoints: bool,
     /// Run commands without asking; what is never allowed stays forbidden
     #[arg(long)]
     pub yolo: bool,
@@ -82,6 +87,7 @@ impl Talk {
             continue_: more.continue_.clone().or_else(|| self.continue_.clone()),
             max_turns: more.max_turns.or(self.max_turns),
             worktree: self.worktree || more.worktree,
+            checkpoints: self.checkpoints || more.checkpoints,
             yolo: self.yolo || more.yolo,
             cli: self.cli || more.cli,
         }
@@ -158,6 +164,12 @@ pub enum Command {
     Sessions {
         #[command(subcommand)]
         action: Sessions,
+    },
+    /// How files were before they were changed: what is kept, and making room
+    #[command(after_help = "Without a subcommand: status.")]
+    Checkpoints {
+        #[command(subcommand)]
+        action: Option<Checkpoints>,
     },
     /// Keep several separate homes: settings, memory and conversations of their own
     #[command(arg_required_else_help = true)]

@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         .get_subcommands()
         .map(|command| command.get_name().to_owned())
         .collect();
-    match Cli::try_parse_from(cmd::chat::argv::join_names(argv.rest, &commands)) {
+    match Cli::try_parse_from(hermes_lines::join_names(argv.rest, &commands)) {
         Ok(cli) => finish(run(&cli, argv.profile.as_deref())),
         Err(error) => usage(&error),
     }

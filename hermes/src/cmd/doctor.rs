@@ -8,7 +8,7 @@ use hermes_home::doctor;
 use hermes_types::{Finding, Level};
 use serde_json::{Value, json};
 
-use super::{Failed, mcp};
+use super::{Failed, checkpoints, mcp};
 use crate::cli::Format;
 use crate::wire::App;
 
@@ -57,6 +57,8 @@ fn examine(app: &App) -> Sections {
         ("Conversations", hermes_store::check(&app.home.state_db())),
         ("External programs", externals(app)),
     ];
+    let kept = checkpoints::finding(app);
+    sections.extend(kept.map(|finding| ("Checkpoints", vec![finding])));
     let servers = mcp::findings(app);
     if !servers.is_empty() {
         sections.push(("MCP servers", servers));

@@ -3,6 +3,7 @@
 mod auth;
 mod backup;
 pub mod chat;
+mod checkpoints;
 pub mod completion;
 mod config;
 pub mod demo;
@@ -51,6 +52,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Logout { provider } => auth::logout(app, provider.as_deref()),
         Command::Config { action } => config::run(app, action.as_ref()),
         Command::Sessions { action } => sessions::run(app, action),
+        Command::Checkpoints { action } => checkpoints::run(app, action.as_ref()),
         Command::Profile { action } => profile::run(app, action),
         Command::Status { all, json } => status::run(app, *all, (*json).into()),
         Command::Insights(insights) => insights::run(app, insights),

@@ -11,6 +11,7 @@ mod auth;
 mod backup;
 mod bench;
 mod chat;
+mod checkpoints;
 mod code;
 mod compact;
 mod config;

@@ -33,12 +33,8 @@ const LAYERS: &[Layer] = &[
         may_use: &["types", "home", "net", "proc"],
     },
     Layer {
-        crates: &["exec", "code"],
+        crates: &["exec", "code", "checkpoints"],
         may_use: &["types", "home", "proc", "gate"],
-    },
-    Layer {
-        crates: &["checkpoints"],
-        may_use: &["types", "home", "proc"],
     },
     Layer {
         crates: &["mcp-tools"],

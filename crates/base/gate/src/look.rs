@@ -85,10 +85,27 @@ pub fn look(command: &str, places: &Places) -> Findings {
 impl Findings {
     /// Every program that would be started, as it is called.
     pub fn programs(&self) -> impl Iterator<Item = &str> {
+        let started = self.started();
+        started.filter_map(|words| words.first().map(String::as_str))
+    }
+
+    /// The words of every program that would be started.
+    pub fn started(&self) -> impl Iterator<Item = &[String]> {
         let commands = self.scripts.iter().flat_map(Script::commands);
-        commands
-            .flat_map(|simple| program::started(&simple.words))
-            .filter_map(|words| words.first().map(String::as_str))
+        commands.flat_map(|simple| program::started(&simple.words))
+    }
+
+    /// The files a `>` would empty first. What is no file, such as another output, is not among them.
+    pub fn overwritten(&self) -> impl Iterator<Item = &str> {
+        let commands = self.scripts.iter().flat_map(Script::commands);
+        let redirects = commands.flat_map(|simple| &simple.redirects);
+        redirects
+            .filter(|(operator, _)| matches!(*operator, ">" | ">&"))
+            .map(|(_, target)| target.as_str())
+            .filter(|target| {
+                let number = target.chars().all(|c| c.is_ascii_digit());
+                !number && *target != "-" && !target.starts_with("/dev/")
+            })
     }
 
     /// Everything that would run, one command per line, for rules of the owner.

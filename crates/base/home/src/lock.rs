@@ -27,8 +27,20 @@ impl FileLock {
 
     /// Takes the lock if nobody holds it; `None` if somebody does.
     pub fn try_acquire(lock_path: &Path) -> Result<Option<Self>> {
+        Self::attempt(lock_path, File::try_lock)
+    }
+
+    /// Takes it together with others who share it; `None` if somebody has it alone.
+    pub fn try_share(lock_path: &Path) -> Result<Option<Self>> {
+        Self::attempt(lock_path, File::try_lock_shared)
+    }
+
+    fn attempt(
+        lock_path: &Path,
+        lock: fn(&File) -> std::result::Result<(), TryLockError>,
+    ) -> Result<Option<Self>> {
         let file = open(lock_path)?;
-        match file.try_lock() {
+        match lock(&file) {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(Error::io("lock", lock_path)(source)),
@@ -73,5 +85,18 @@ mod tests {
         assert!(FileLock::try_acquire(&lock_path).unwrap().is_none());
         drop(lock);
         assert!(FileLock::try_acquire(&lock_path).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_shared_lock_keeps_out_only_who_wants_it_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let one = FileLock::try_share(&path).unwrap();
+        let two = FileLock::try_share(&path).unwrap();
+        assert!(one.is_some() && two.is_some());
+        assert!(FileLock::try_acquire(&path).unwrap().is_none());
+        drop((one, two));
+        let alone = FileLock::try_acquire(&path).unwrap();
+        assert!(alone.is_some() && FileLock::try_share(&path).unwrap().is_none());
     }
 }

@@ -25,7 +25,7 @@ pub use model::{
 };
 pub use purse::{Pot, Purse, usd};
 pub use rates::{Bucket, RateLimits};
-pub use scope::Scope;
+pub use scope::{Round, Scope};
 pub use tool::{
     Args, Availability, CallCx, FOR_SCRIPT, Outcome, Parallel, Progress, Told, Tool, ToolCaller,
     ToolOutput, ToolSpec,

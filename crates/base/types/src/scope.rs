@@ -1,5 +1,6 @@
 //! Whose work this is, and when it must end.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
@@ -15,6 +16,19 @@ pub struct Scope {
     pub deadline: Option<Instant>,
     /// What it may cost, and what it has cost.
     pub purse: Purse,
+    pub round: Round,
+}
+
+/// Which reply of the model work belongs to: all calls of one reply share it, and no other does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Round(u64);
+
+impl Round {
+    /// One that nothing else belongs to yet.
+    pub fn begin() -> Self {
+        static BEGUN: AtomicU64 = AtomicU64::new(0);
+        Self(BEGUN.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 impl Scope {
@@ -24,6 +38,7 @@ impl Scope {
             cancel: CancellationToken::new(),
             deadline: None,
             purse: Purse::default(),
+            round: Round::begin(),
         }
     }
 

@@ -1,11 +1,13 @@
 //! Hermes on a plain terminal: what it prints, line by line, for people and for scripts.
 
+mod argv;
 pub mod browser;
 mod hidden;
 mod out;
 mod show;
 mod table;
 
+pub use argv::join_names;
 pub use hidden::{Hidden, ask_hidden};
 pub use out::{Out, one_line, printable};
 pub use show::{Show, compaction};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_types::{
-    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Scope, Told, Tool, ToolCaller,
-    ToolOutput, Workspace,
+    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Round, Scope, Told, Tool,
+    ToolCaller, ToolOutput, Workspace,
 };
 
 use crate::coerce::coerce;
@@ -31,6 +31,8 @@ pub struct Pipeline {
     pub workspace: Arc<dyn Workspace>,
     pub asker: Arc<dyn Asker>,
     pub models: Arc<dyn Models>,
+    /// Of the reply whose calls run.
+    round: Mutex<Round>,
     guard: Mutex<Guard>,
     verifier: Mutex<Verifier>,
     hints: Arc<Mutex<Hints>>,
@@ -54,10 +56,16 @@ impl Pipeline {
             workspace,
             asker,
             models,
+            round: Mutex::new(Round::begin()),
             guard,
             verifier,
             hints,
         }
+    }
+
+    /// The calls that follow belong to another reply.
+    pub fn next_round(&self) {
+        *lock(&self.round) = Round::begin();
     }
 
     /// Why the turn must end, if a guardrail says so.
@@ -137,7 +145,10 @@ impl Pipeline {
     fn context(self: &Arc<Self>, id: &str) -> CallCx {
         let (events, call) = (self.events.clone(), id.to_owned());
         CallCx {
-            scope: self.scope.child(),
+            scope: Scope {
+                round: *lock(&self.round),
+                ..self.scope.child()
+            },
             call_id: id.to_owned(),
             progress: Progress::new(move |told| {
                 events.send(match told {

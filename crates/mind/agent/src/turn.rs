@@ -294,6 +294,7 @@ impl Turn {
         pipeline: &Arc<Pipeline>,
         calls: &[batch::Call],
     ) {
+        pipeline.next_round();
         let outputs = batch::run(pipeline, calls).await;
         let last = calls.len().saturating_sub(1);
         for (index, (call, mut output)) in calls.iter().zip(outputs).enumerate() {

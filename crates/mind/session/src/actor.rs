@@ -23,6 +23,7 @@ use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::StopJobs;
 use crate::personality::Personalities;
+use crate::rollback::Rollback;
 use crate::servers::ToolServers;
 use crate::slash::Slash;
 use crate::spending::{Purses, Spending};
@@ -141,6 +142,7 @@ impl Session {
             stop_jobs: None,
             servers: None,
             personalities: None,
+            rollback: None,
             spending: Spending::default(),
             purses: Purses::default(),
             span: Span::Open,
@@ -193,6 +195,7 @@ pub struct Live {
     pub(crate) stop_jobs: Option<StopJobs>,
     pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
+    pub(crate) rollback: Option<Rollback>,
     pub(crate) spending: Spending,
     /// Of the running turn, or the last one.
     pub(crate) purses: Purses,

@@ -34,6 +34,7 @@ impl Live {
             "new" => self.start_anew(rest).await,
             "resume" => self.resume(rest).await,
             "undo" => self.undo().await,
+            "rollback" => self.roll_back(rest).await,
             "save" => self.save(),
             "model" => self.change_model(rest).await,
             "personality" => self.change_personality(rest).await,
@@ -161,7 +162,7 @@ impl Live {
         Then::Ask(question)
     }
 
-    async fn undo(&mut self) -> String {
+    pub(crate) async fn undo(&mut self) -> String {
         let Some((place, question)) = self.last_question() else {
             return "there is nothing to take back".to_owned();
         };

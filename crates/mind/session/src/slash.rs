@@ -65,6 +65,12 @@ pub const TABLE: &[Slash] = &[
         ..slash("history", "", "show the conversation so far", "Session")
     },
     slash("save", "", "write the conversation to a file", "Session"),
+    slash(
+        "rollback",
+        "[N|diff N|N file]",
+        "bring files back to how they were",
+        "Session",
+    ),
     Slash {
         aliases: &["compact"],
         ..slash(

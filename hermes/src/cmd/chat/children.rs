@@ -67,6 +67,7 @@ impl Hands {
         (store, selection): (&Store, &Selection),
     ) -> MakeHands {
         let (terminal, files) = (self.terminal.clone(), self.files.clone());
+        let checkpoints = self.checkpoints.clone();
         let (store, selection) = (store.clone(), selection.clone());
         let live = self.mcp.as_ref().map(|mcp| mcp.live.clone());
         let own = self.toolbox.clone();
@@ -90,7 +91,7 @@ impl Hands {
                 Arc::new(Todo::default()),
                 Arc::new(SessionSearch::new(store.clone())),
             ];
-            let mut tools = noticed(&files, others);
+            let mut tools = checkpoints.guard(noticed(&files, others));
             tools.retain(|tool| selection.allows(&tool.spec().name));
             let servers = live.as_ref().map(|live| {
                 let servers = live.tools(&|name| own.get(name).is_some());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use hermes_agent::{Todo, Toolbox};
+use hermes_checkpoints::Checkpoints;
 use hermes_exec::backend::LocalBackend;
 use hermes_exec::files::{
     Cwd, FileServices, FileState, Limits as FileLimits, PathGuard, Territory, Watch, file_tools,
@@ -29,6 +30,7 @@ use tokio_util::task::TaskTracker;
 
 use hermes_session::{StopJobs, ToolSource};
 
+use super::keep::checkpoints;
 use super::open::Presence;
 use super::place::Place;
 use crate::cli::Talk;
@@ -45,6 +47,7 @@ pub struct Hands {
     pub(super) terminal: Arc<TerminalServices>,
     pub(super) files: Arc<FileServices>,
     pub(super) gate: Arc<Gate>,
+    pub(super) checkpoints: Arc<Checkpoints>,
     /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
     /// Where the conversation is, if it cannot be kept.
@@ -84,7 +87,8 @@ impl Hands {
         if presence.is_person() {
             others.push(Arc::new(Clarify::default()));
         }
-        let tools = noticed(&files, others);
+        let checkpoints = checkpoints(app, talk);
+        let tools = checkpoints.guard(noticed(&files, others));
         let allowed = |tool: &Arc<dyn Tool>| selection.allows(&tool.spec().name);
         let toolbox = Toolbox::new(tools.into_iter().filter(allowed));
         Ok(Self {
@@ -94,6 +98,7 @@ impl Hands {
             terminal,
             files,
             gate,
+            checkpoints,
             children: TaskTracker::new(),
             _scratch: None,
         })

@@ -1,9 +1,9 @@
 //! Talking: one question, or a conversation line by line.
 
-pub mod argv;
 mod children;
 mod compaction;
 mod hands;
+mod keep;
 mod lines;
 mod models;
 mod oneshot;

@@ -18,6 +18,7 @@ use hermes_session::{
 use hermes_store::Store;
 use hermes_types::{Effort, ModelInfo, Models, Purpose};
 use serde_json::{Value, json};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::compaction::compaction;
 use super::hands::Hands;
@@ -60,6 +61,8 @@ pub struct Open {
     pub feed: Feed,
     pub hands: Hands,
     pub place: Place,
+    /// Ends with the session.
+    _tending: AbortOnDropHandle<()>,
     /// What the first prompt must begin with.
     pub preface: String,
 }
@@ -81,6 +84,7 @@ pub async fn open(
     };
     match begun {
         Ok(((session, live, feed), hands, preface)) => Ok(Open {
+            _tending: hands.tend_checkpoints(),
             session,
             live,
             feed,
@@ -183,6 +187,7 @@ impl Ready {
         let (session, live, feed) = Session::open(opening).await?;
         let mut live = live
             .with_jobs(hands.stop_jobs())
+            .with_rollback(hands.rollback())
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
             .with_spending(spending(app));

@@ -16,7 +16,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use hermes_agent::{Limits, Prompt, Toolbox};
-use hermes_session::{Asking, Busy, Feed, Input, Live, Opening, Session, Titles, Which, slash};
+use hermes_session::{
+    Asking, Busy, Feed, Input, Live, Opening, RolledBack, Session, Titles, Which, slash,
+};
 use hermes_store::{OpenOptions, Reach, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, MemoryWorkspace};
 use hermes_types::{AgentEvent, Message, ModelError, ModelErrorKind, Role, SessionId, TurnEnd};
@@ -262,6 +264,28 @@ async fn commands_change_the_conversation() {
             .as_deref(),
         Some("resumed_other")
     );
+}
+
+#[tokio::test]
+async fn what_was_said_goes_back_with_the_files() {
+    let bench = Bench::new(["one", "two"].map(Canned::text)).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let live = live.with_rollback(Arc::new(|words| {
+        let rolled = match words.as_str() {
+            "" => RolledBack::Told("a list".to_owned()),
+            _ => RolledBack::Restored(format!("back at {words}")),
+        };
+        std::future::ready(rolled).boxed()
+    }));
+    let lines = ["/rollback 1", "hello", "more", "/rollback", "/rollback 2 f"];
+    let (id, notices) = converse_in((session, live, feed), &lines).await;
+    let expected = "back at 2 f\ntook back 2 messages, from: more";
+    assert_eq!(notices, ["back at 1", "a list", expected]);
+    let stored = bench.store.session(&id).await.unwrap().unwrap();
+    assert_eq!(stored.message_count, 2);
+
+    let (_, notices) = converse(&bench, &["/rollback"]).await;
+    assert_eq!(notices, ["there are no checkpoints here"]);
 }
 
 #[tokio::test]
