@@ -1,5 +1,6 @@
 //! The command line, as data. Help texts are the documentation; completions come from here too.
 
+mod audit;
 mod auth;
 mod checkpoints;
 mod mcp;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use self::audit::{Audit, AuditShow};
 pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
 pub use self::checkpoints::{Checkpoints, PruneCheckpoints};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
@@ -197,6 +199,12 @@ pub enum Command {
     },
     /// Read the logs
     Logs(Logs),
+    /// What the tools did, and whether that is all of it
+    #[command(arg_required_else_help = true)]
+    Audit {
+        #[command(subcommand)]
+        action: Audit,
+    },
     /// Save everything to a zip file, or take a quick snapshot
     Backup(Backup),
     /// Bring back a backup or a snapshot

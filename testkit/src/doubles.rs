@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 use hermes_types::{
-    Answer, Args, Asker, CallCx, Cost, FileError, Finish, FunctionCall, Journal, Message,
+    Act, Answer, Args, Asker, CallCx, Cost, FileError, Finish, FunctionCall, Journal, Message,
     ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest,
     Models, Progress, Purpose, Question, Scope, SessionId, Shorter, Stat, ToolCall, ToolCaller,
-    ToolOutput, Usage, Whom, Workspace,
+    ToolOutput, Usage, Whom, Witness, Workspace,
 };
 use serde_json::Value;
 
@@ -347,6 +347,35 @@ impl Asker for FixedAsker {
     fn ask<'a>(&'a self, question: Question, _: &'a Scope) -> BoxFuture<'a, Answer> {
         self.asked.lock().unwrap().push(question);
         async { self.answer.clone() }.boxed()
+    }
+}
+
+/// Keeps what it saw in memory.
+#[derive(Debug, Default)]
+pub struct MemoryWitness {
+    acts: Mutex<Vec<Act>>,
+    /// What it has to say about each.
+    says: Option<String>,
+}
+
+impl MemoryWitness {
+    /// Whoever writes nothing down, and says why.
+    pub fn failing(reason: &str) -> Self {
+        Self {
+            says: Some(reason.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    pub fn acts(&self) -> Vec<Act> {
+        self.acts.lock().unwrap().clone()
+    }
+}
+
+impl Witness for MemoryWitness {
+    fn saw(&self, act: Act) -> BoxFuture<'_, Option<String>> {
+        self.acts.lock().unwrap().push(act);
+        async { self.says.clone() }.boxed()
     }
 }
 

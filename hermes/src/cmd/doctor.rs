@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use hermes_home::doctor;
+use hermes_home::{audit, doctor};
 use hermes_types::{Finding, Level};
 use serde_json::{Value, json};
 
@@ -55,6 +55,7 @@ fn examine(app: &App) -> Sections {
         ("Configuration", doctor::configuration(&app.home, &app.env)),
         ("Home", doctor::directories(&app.home)),
         ("Conversations", hermes_store::check(&app.home.state_db())),
+        ("Audit log", vec![audit::check(&app.home, &app.settings)]),
         ("External programs", externals(app)),
     ];
     let kept = checkpoints::finding(app);

@@ -1,5 +1,6 @@
 //! One module for each command: what was asked for, and how the answer looks.
 
+mod audit;
 mod auth;
 mod backup;
 pub mod chat;
@@ -58,6 +59,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Insights(insights) => insights::run(app, insights),
         Command::Doctor { fix, json } => doctor::run(app, *fix, (*json).into()),
         Command::Logs(logs) => logs::run(app, logs),
+        Command::Audit { action } => audit::run(app, action),
         Command::Backup(backup) => backup::run(app, backup),
         Command::Import { source, force } => backup::import(app, source, *force),
         Command::Chat {

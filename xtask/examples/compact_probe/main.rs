@@ -83,6 +83,7 @@ fn turn() -> Turn {
         workspace: Arc::new(LocalWorkspace::new(Cwd::new("/"))),
         asker: Arc::new(Nobody),
         models: model,
+        witness: None,
         scope: Scope::new("probe".into()),
         events: Events::new(|_| {}),
         steer: Steer::default(),

@@ -1,11 +1,13 @@
 //! `cargo xtask bench`: our figures beside their bars and beside the Python program, measured in the same run on the same machine.
 
+mod audit;
 mod children;
 mod compact;
 mod durability;
 mod failover;
 mod gate;
 mod mcp;
+mod redact;
 mod resume;
 mod start;
 mod store;
@@ -40,6 +42,8 @@ const GROUPS: &[(&str, Group)] = &[
     ("store", store::rows),
     ("mcp", mcp::rows),
     ("gate", gate::rows),
+    ("audit", audit::rows),
+    ("redact", redact::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),
 ];

@@ -58,6 +58,8 @@ struct Doubt<'a> {
     what: &'a str,
     warnings: Vec<Warning>,
     longest: Consent,
+    /// The side model said no.
+    advised_against: bool,
 }
 
 impl Gate {
@@ -91,10 +93,10 @@ impl Gate {
     /// Leave to run `command`, asking the owner if need be.
     pub async fn permit(&self, command: &str, cx: &CallCx) -> Result<Permit, Denied> {
         let approvals = self.approvals();
-        let dangers = match screen(command, &self.policy, &approvals) {
-            Screened::Allowed => return Ok(Permit::unasked(command)),
-            Screened::Forbidden(reason) => return Err(Denied::by_policy(reason)),
-            Screened::Open(dangers) => dangers,
+        let (dangers, covered) = match screen(command, &self.policy, &approvals) {
+            Screened::Allowed(by) => return Ok(Permit::unasked(command, by)),
+            Screened::Forbidden(refused) => return Err(refused),
+            Screened::Open { dangers, covered } => (dangers, covered),
         };
         let mut warnings: Vec<Warning> = dangers.into_iter().map(Warning::from).collect();
         let found = self.scan(command, cx).await?;
@@ -102,8 +104,8 @@ impl Gate {
         warnings.extend(found.into_iter().filter(fresh));
         let keys = warnings.iter().map(|warning| warning.key.clone());
         match conclude(keys.collect(), &self.policy) {
-            Decision::Allow => Ok(Permit::unasked(command)),
-            Decision::Block { reason } => Err(Denied::by_policy(reason)),
+            Decision::Allow => Ok(Permit::unasked(command, covered)),
+            Decision::Block { reason } => Err(self.unattended(reason)),
             Decision::Ask { .. } => self.resolve(command, warnings, cx).await,
         }
     }
@@ -112,13 +114,17 @@ impl Gate {
     /// command.
     pub async fn permit_script(&self, script: &str, cx: &CallCx) -> Result<Permit, Denied> {
         match decide_script(&self.policy, &self.approvals()) {
-            Decision::Allow => Ok(Permit::unasked(script)),
-            Decision::Block { reason } => Err(Denied::by_policy(reason)),
+            Decision::Allow => Ok(Permit::unasked(script, "")),
+            Decision::Block { reason } => Err(self.unattended(reason)),
             Decision::Ask { warnings } => {
                 let warnings = warnings.into_iter().map(Warning::from).collect();
                 self.resolve(script, warnings, cx).await
             }
         }
+    }
+
+    fn unattended(&self, reason: String) -> Denied {
+        Denied::by_policy(reason, self.policy.surface.refusal())
     }
 
     async fn scan(&self, command: &str, cx: &CallCx) -> Result<Vec<Warning>, Denied> {
@@ -143,6 +149,7 @@ impl Gate {
             what,
             longest: longest(&warnings),
             warnings,
+            advised_against: false,
         };
         if self.policy.mode == Mode::Smart {
             match self.advised(&doubt, cx).await {
@@ -152,11 +159,12 @@ impl Gate {
                         "Flagged ({}); the approval model let it pass for this session.",
                         doubt.texts().join("; ")
                     );
-                    return Ok(Permit::noted(what, note));
+                    return Ok(Permit::noted(what, note, "smart: approved"));
                 }
                 Advice::Deny => {
                     // Whoever overrules it does so for this one time, and with open eyes.
                     doubt.longest = Consent::Once;
+                    doubt.advised_against = true;
                     let text = "the approval model advises against it".to_owned();
                     doubt.warnings.push(Warning::from(text));
                 }
@@ -198,9 +206,16 @@ impl Gate {
             Answer::Always => Consent::Always,
             refused => return Err(denied(&refused, &flagged)),
         };
-        let how_long = self.remember(given.min(doubt.longest), &doubt);
+        let given = given.min(doubt.longest);
+        let how_long = self.remember(given, &doubt);
         let note = format!("Flagged ({flagged}); the user approved it {how_long}.");
-        Ok(Permit::noted(doubt.what, note))
+        let decision = match given {
+            Consent::Once if doubt.advised_against => "owner: once (smart: denied)",
+            Consent::Once => "owner: once",
+            Consent::Session => "owner: session",
+            Consent::Always => "owner: always",
+        };
+        Ok(Permit::noted(doubt.what, note, decision))
     }
 
     fn remember(&self, consent: Consent, doubt: &Doubt<'_>) -> &'static str {
@@ -252,20 +267,23 @@ fn longest(warnings: &[Warning]) -> Consent {
 }
 
 fn denied(answer: &Answer, flagged: &str) -> Denied {
-    let (by, what) = match answer {
+    let (by, what, decision) = match answer {
         Answer::TimedOut => (
             DeniedBy::Silence,
             "the request for approval timed out; silence is not consent",
+            "timed out",
         ),
         Answer::Nobody => (
             DeniedBy::Silence,
             "nobody is there to approve it; silence is not consent",
+            "nobody to ask",
         ),
         Answer::Cancelled => (
             DeniedBy::Cancelled,
             "it was cancelled before the user answered",
+            "cancelled",
         ),
-        _ => (DeniedBy::Owner, "the user denied it"),
+        _ => (DeniedBy::Owner, "the user denied it", "denied by owner"),
     };
     Denied {
         reason: format!(
@@ -273,5 +291,6 @@ fn denied(answer: &Answer, flagged: &str) -> Denied {
              another tool; ask the user how to go on."
         ),
         by,
+        decision,
     }
 }

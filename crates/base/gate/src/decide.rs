@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use globset::GlobBuilder;
 
-use crate::Yolo;
 use crate::look::{Findings, look};
-use crate::policy::{Approvals, Isolation, Mode, Policy, Surface, Unasked};
+use crate::policy::{ALLOWLIST, Approvals, Isolation, Mode, Policy, Surface, Unasked};
+use crate::{Denied, Yolo};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -23,42 +23,61 @@ pub enum Decision {
 /// May this run? The order of the questions is the policy.
 pub fn decide(command: &str, policy: &Policy, approvals: &Approvals) -> Decision {
     match screen(command, policy, approvals) {
-        Screened::Allowed => Decision::Allow,
-        Screened::Forbidden(reason) => Decision::Block { reason },
-        Screened::Open(dangers) => conclude(dangers, policy),
+        Screened::Allowed(_) => Decision::Allow,
+        Screened::Forbidden(refused) => Decision::Block {
+            reason: refused.reason,
+        },
+        Screened::Open { dangers, .. } => conclude(dangers, policy),
     }
 }
 
 /// What can be said before anybody else is asked.
 pub(super) enum Screened {
-    Allowed,
-    Forbidden(String),
+    /// By whom or what; empty if there is nothing to be said against it.
+    Allowed(&'static str),
+    Forbidden(Denied),
     /// It may be asked about; for these reasons so far, perhaps for none.
-    Open(Vec<String>),
+    Open {
+        dangers: Vec<String>,
+        /// Who allowed what else would have been a reason.
+        covered: &'static str,
+    },
 }
 
 pub(super) fn screen(command: &str, policy: &Policy, approvals: &Approvals) -> Screened {
     if policy.isolation == Isolation::Sandbox {
-        return Screened::Allowed;
+        // Nobody looks at what cannot reach the host.
+        return Screened::Allowed("");
     }
     let findings = look(command, &policy.places);
-    if let Some(reason) = forbidden(command, policy, &findings) {
-        return Screened::Forbidden(reason);
+    if let Some(refused) = forbidden(command, policy, &findings) {
+        return Screened::Forbidden(refused);
     }
-    if is_trusting(policy, approvals) || listed(command, &approvals.always) {
-        return Screened::Allowed;
+    let listed = || listed(command, &approvals.always);
+    if let Some(by) = trusted(policy, approvals).or_else(listed) {
+        let decided = !findings.dangers.is_empty();
+        return Screened::Allowed(if decided { by } else { "" });
     }
-    let unasked = matches!(
-        policy.surface,
+    let (covered, fresh): (Vec<_>, Vec<_>) = findings
+        .dangers
+        .into_iter()
+        .partition(|key| approvals.cover(key));
+    Screened::Open {
+        dangers: fresh,
+        covered: approvals.origin(&covered),
+    }
+}
+
+/// Why nobody has to be asked, whatever the command.
+fn trusted(policy: &Policy, approvals: &Approvals) -> Option<&'static str> {
+    match policy.surface {
+        _ if approvals.yolo || policy.yolo == Yolo::On => Some("yolo"),
+        _ if policy.mode == Mode::Off => Some("approvals off"),
         Surface::Headless(Unasked::Allow)
-            | Surface::Cron(Unasked::Allow)
-            | Surface::Child(Unasked::Allow)
-    );
-    if unasked {
-        return Screened::Allowed;
+        | Surface::Cron(Unasked::Allow)
+        | Surface::Child(Unasked::Allow) => Some(policy.surface.name()),
+        _ => None,
     }
-    let fresh = |key: &String| !approvals.cover(key);
-    Screened::Open(findings.dangers.into_iter().filter(fresh).collect())
 }
 
 /// What becomes of a command that all this is to be said against.
@@ -82,7 +101,9 @@ pub(super) fn conclude(warnings: Vec<String>, policy: &Policy) -> Decision {
 pub fn decide_script(policy: &Policy, approvals: &Approvals) -> Decision {
     let key = "execute_code";
     let fine = policy.isolation == Isolation::Sandbox
-        || is_trusting(policy, approvals)
+        || approvals.yolo
+        || policy.yolo == Yolo::On
+        || policy.mode == Mode::Off
         || approvals.cover(key);
     match policy.surface {
         _ if fine => Decision::Allow,
@@ -97,28 +118,26 @@ pub fn decide_script(policy: &Policy, approvals: &Approvals) -> Decision {
     }
 }
 
-fn is_trusting(policy: &Policy, approvals: &Approvals) -> bool {
-    approvals.yolo || policy.yolo == Yolo::On || policy.mode == Mode::Off
-}
-
 /// Why nothing the owner says now would let this run.
-fn forbidden(command: &str, policy: &Policy, findings: &Findings) -> Option<String> {
+fn forbidden(command: &str, policy: &Policy, findings: &Findings) -> Option<Denied> {
     if let Some(key) = &findings.hardline {
-        return Some(format!(
+        let reason = format!(
             "BLOCKED (hardline): {key}. No setting, no approval and no --yolo lets the agent run this. Whoever \
              really wants it has to type it into a terminal of their own."
-        ));
+        );
+        return Some(Denied::by_policy(reason, "hardline"));
     }
     if !policy.sudo_password && findings.sudo_reads_input {
         let reason = "BLOCKED: sudo password guessing via stdin (sudo -S). Never pipe a password into sudo; the \
              owner can set SUDO_PASSWORD in .env, or run the command themselves.";
-        return Some(reason.to_owned());
+        return Some(Denied::by_policy(reason.to_owned(), "sudo -S"));
     }
     let rule = denied(command, findings, &policy.deny)?;
-    Some(format!(
+    let reason = format!(
         "BLOCKED: the owner forbids commands like '{rule}' (approvals.deny), whatever else allows them. Do not \
          try to reach the same in another way."
-    ))
+    );
+    Some(Denied::by_policy(reason, "approvals.deny"))
 }
 
 fn unattended(warnings: &[String], key: &str) -> Decision {
@@ -146,14 +165,15 @@ fn denied<'r>(command: &str, findings: &Findings, rules: &'r [String]) -> Option
 }
 
 /// An entry that is the command itself, or a glob of it. Never for commands made of several.
-fn listed(command: &str, entries: &BTreeSet<String>) -> bool {
+fn listed(command: &str, entries: &BTreeSet<String>) -> Option<&'static str> {
     let command = command.trim();
     let compound = command.contains(['\n', ';', '&', '|', '<', '>', '`']) || command.contains("$(");
-    !command.is_empty()
+    let listed = !command.is_empty()
         && !compound
         && entries
             .iter()
-            .any(|entry| matches(entry.trim(), command, Case::Kept))
+            .any(|entry| matches(entry.trim(), command, Case::Kept));
+    listed.then_some(ALLOWLIST)
 }
 
 #[derive(PartialEq)]

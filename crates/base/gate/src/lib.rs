@@ -33,6 +33,7 @@ pub use tirith::{Otherwise, Tirith};
 pub struct Permit {
     command: String,
     note: Option<String>,
+    decision: String,
 }
 
 impl Permit {
@@ -46,22 +47,28 @@ impl Permit {
         self.note.as_deref()
     }
 
-    /// For what Hermes itself runs to do its work; nothing of it comes from a model.
-    pub fn for_ourselves(what: &'static str) -> Self {
-        Self::unasked(what)
+    /// Who or what allowed it, for the record; empty where there was nothing to decide.
+    pub fn decision(&self) -> &str {
+        &self.decision
     }
 
-    fn unasked(command: &str) -> Self {
+    /// For what Hermes itself runs to do its work; nothing of it comes from a model.
+    pub fn for_ourselves(what: &'static str) -> Self {
+        Self::unasked(what, "")
+    }
+
+    fn unasked(command: &str, decision: &str) -> Self {
         Self {
             command: command.to_owned(),
             note: None,
+            decision: decision.to_owned(),
         }
     }
 
-    fn noted(command: &str, note: String) -> Self {
+    fn noted(command: &str, note: String, decision: &str) -> Self {
         Self {
             note: Some(note),
-            ..Self::unasked(command)
+            ..Self::unasked(command, decision)
         }
     }
 }
@@ -72,12 +79,17 @@ impl Permit {
 pub struct Denied {
     pub reason: String,
     pub by: DeniedBy,
+    /// Who or what refused it, for the record.
+    pub decision: &'static str,
 }
 
 impl Denied {
-    fn by_policy(reason: String) -> Self {
-        let by = DeniedBy::Policy;
-        Self { reason, by }
+    fn by_policy(reason: String, decision: &'static str) -> Self {
+        Self {
+            reason,
+            by: DeniedBy::Policy,
+            decision,
+        }
     }
 }
 

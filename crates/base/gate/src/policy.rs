@@ -94,7 +94,43 @@ pub struct Approvals {
     pub yolo: bool,
 }
 
+/// Consent that outlived its session, as the record calls it.
+pub(super) const ALLOWLIST: &str = "allowlist";
+
+impl Surface {
+    /// As the record calls it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Interactive => "terminal",
+            Self::Messages => "messages",
+            Self::Headless(_) => "headless",
+            Self::Cron(_) => "cron",
+            Self::Child(_) => "delegation",
+        }
+    }
+
+    /// The same where it is the reason that nothing runs.
+    pub(super) fn refusal(self) -> &'static str {
+        match self {
+            Self::Interactive | Self::Messages => "nobody asked",
+            Self::Headless(_) => "headless: denied",
+            Self::Cron(_) => "cron: denied",
+            Self::Child(_) => "delegation: denied",
+        }
+    }
+}
+
 impl Approvals {
+    /// Who allowed these; what was allowed for the shortest time counts.
+    pub(super) fn origin(&self, keys: &[String]) -> &'static str {
+        let always = |key: &String| self.always.iter().any(|stored| keys::covers(stored, key));
+        match keys {
+            [] => "",
+            keys if keys.iter().all(always) => ALLOWLIST,
+            _ => "owner: session",
+        }
+    }
+
     pub(super) fn cover(&self, key: &str) -> bool {
         let mut stored = self.always.iter().chain(&self.session);
         stored.any(|stored| keys::covers(stored, key))

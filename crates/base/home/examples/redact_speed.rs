@@ -1,4 +1,5 @@
-//! Prints how fast the redactor is: `cargo run --release -p hermes-home --example redact_speed`.
+//! Prints how fast the redactor is: `cargo run --release -p hermes-home --example redact_speed`. With `--json`,
+//! megabytes in a second by what is looked at, for `cargo xtask bench redact`.
 #![allow(clippy::print_stdout, reason = "an example prints its result")]
 
 use std::hint::black_box;
@@ -29,18 +30,36 @@ fn main() {
 
     let started = Instant::now();
     black_box(Redactor::new(Switch::On).apply("first"));
-    println!(
-        "first call   {:>8.0} µs",
-        started.elapsed().as_secs_f64() * 1e6
-    );
+    let first = started.elapsed().as_secs_f64() * 1e6;
 
-    measure("clean text", PROSE);
-    measure("log lines", LOG);
-    measure("with secrets", &with_secrets);
+    let texts = [
+        ("clean text", PROSE),
+        ("log lines", LOG),
+        ("with secrets", &with_secrets),
+    ];
+    let rates = texts.map(|(name, lines)| (name, measure(lines)));
+    if std::env::args().any(|arg| arg == "--json") {
+        let figures: serde_json::Map<_, _> = rates
+            .into_iter()
+            .flat_map(|(name, (whole, by_line))| {
+                [
+                    (name.to_owned(), whole),
+                    (format!("{name}, line by line"), by_line),
+                ]
+            })
+            .map(|(name, rate)| (name, rate.into()))
+            .collect();
+        println!("{}", serde_json::Value::Object(figures));
+        return;
+    }
+    println!("first call   {first:>8.0} µs");
+    for (name, (whole, by_line)) in rates {
+        println!("{name:<12} {whole:>8.0} MB/s whole, {by_line:>6.0} MB/s line by line");
+    }
 }
 
 /// Once as one big text, as tool output comes, and once line by line, as logs come.
-fn measure(name: &str, lines: &[&str]) {
+fn measure(lines: &[&str]) -> (f64, f64) {
     let redactor = Redactor::new(Switch::On);
     let big: String = lines
         .iter()
@@ -57,11 +76,7 @@ fn measure(name: &str, lines: &[&str]) {
             .for_each(|line| drop(black_box(redactor.apply(line))))
     });
     let rate = |seconds: f64| big.len() as f64 / 1e6 / seconds;
-    println!(
-        "{name:<12} {:>8.0} MB/s whole, {:>6.0} MB/s line by line",
-        rate(whole),
-        rate(by_line)
-    );
+    (rate(whole), rate(by_line))
 }
 
 fn best_of(run: impl Fn()) -> f64 {

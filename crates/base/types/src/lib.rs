@@ -11,6 +11,7 @@ mod purse;
 mod rates;
 mod scope;
 mod tool;
+mod witness;
 mod workspace;
 
 pub use ask::{Answer, Asker, Consent, Question};
@@ -30,4 +31,5 @@ pub use tool::{
     Args, Availability, CallCx, FOR_SCRIPT, Outcome, Parallel, Progress, Told, Tool, ToolCaller,
     ToolOutput, ToolSpec,
 };
+pub use witness::{Act, Witness};
 pub use workspace::{FileError, Stat, Workspace};

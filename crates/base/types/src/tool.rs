@@ -153,6 +153,8 @@ pub struct ToolOutput {
     pub outcome: Outcome,
     /// Files this call changed.
     pub changed: Vec<PathBuf>,
+    /// Who or what allowed or refused it, for the record; empty where nobody had to decide.
+    pub decision: String,
     pub took: Duration,
 }
 
@@ -170,6 +172,7 @@ impl ToolOutput {
             text: text.into(),
             outcome: Outcome::Done,
             changed: Vec::new(),
+            decision: String::new(),
             took: Duration::ZERO,
         }
     }
@@ -196,5 +199,11 @@ impl ToolOutput {
     #[must_use]
     pub fn with_outcome(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
+    }
+
+    #[must_use]
+    pub fn decided(self, by: impl Into<String>) -> Self {
+        let decision = by.into();
+        Self { decision, ..self }
     }
 }

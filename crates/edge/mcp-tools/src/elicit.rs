@@ -3,7 +3,7 @@
 mod field;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -26,6 +26,45 @@ pub struct OwnerElicitor {
     /// Of the call: its end is the end of the question.
     pub scope: Scope,
     pub timeout: Duration,
+}
+
+/// The same, remembering how its last question ended: for the record of the call.
+#[derive(Clone, Debug)]
+pub(crate) struct Noted {
+    inner: OwnerElicitor,
+    decision: Arc<Mutex<&'static str>>,
+}
+
+impl Noted {
+    pub fn new(inner: OwnerElicitor) -> Self {
+        let decision = Arc::default();
+        Self { inner, decision }
+    }
+
+    /// Empty if the owner was not asked.
+    pub fn decision(&self) -> &'static str {
+        *lock(&self.decision)
+    }
+}
+
+impl Elicitor for Noted {
+    fn elicit<'a>(&'a self, server: &'a str, params: Value) -> BoxFuture<'a, Value> {
+        async move {
+            let answer = self.inner.elicit(server, params).await;
+            *lock(&self.decision) = match answer["action"].as_str() {
+                Some("accept") => "elicitation: accepted",
+                Some("decline") => "elicitation: declined",
+                _ => "elicitation: cancelled",
+            };
+            answer
+        }
+        .boxed()
+    }
+}
+
+/// Only ever one word is written: a panic elsewhere doesn't make it wrong.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why there is no content.
@@ -119,11 +158,9 @@ impl fmt::Debug for OwnerElicitor {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::VecDeque;
-    use std::sync::Mutex;
-
     use hermes_testkit::doubles::FixedAsker;
     use pretty_assertions::assert_eq;
+    use std::collections::VecDeque;
 
     use super::*;
 
@@ -188,6 +225,20 @@ mod tests {
             json!({"action": "accept", "content": {}}),
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn how_a_question_ended_is_remembered() {
+        for (answer, expected) in [
+            (Answer::Session, "elicitation: accepted"),
+            (Answer::Deny, "elicitation: declined"),
+            (Answer::TimedOut, "elicitation: cancelled"),
+        ] {
+            let noted = Noted::new(elicitor(FixedAsker::new(answer)));
+            assert_eq!(noted.decision(), "");
+            noted.elicit("srv", json!({"message": "ok?"})).await;
+            assert_eq!(noted.decision(), expected);
+        }
     }
 
     #[tokio::test]

@@ -15,7 +15,7 @@ use hermes_net::{Ended, within};
 use hermes_types::{Args, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use crate::elicit::OwnerElicitor;
+use crate::elicit::{Noted, OwnerElicitor};
 use crate::errors::{self, Asked};
 use crate::result::Shelf;
 use crate::{describe, schema};
@@ -145,8 +145,9 @@ impl ServerTool {
                 self.spec.name
             ));
         }
-        let answered = self.ask(self.subject.operation(args), cx).await;
-        match answered {
+        let elicitor = self.elicitor(cx);
+        let asked = self.ask(self.subject.operation(args), elicitor.clone(), cx);
+        let output = match asked.await {
             Ok(reply) => {
                 if reply.retries > 0 {
                     cx.progress
@@ -155,12 +156,18 @@ impl ServerTool {
                 self.render(reply).await
             }
             Err(error) => self.failed(&error),
-        }
+        };
+        output.decided(elicitor.as_ref().map_or("", Noted::decision))
     }
 
     /// The call, for as long as its scope lasts; then it gets a moment to end by itself.
-    async fn ask(&self, operation: Operation, cx: &CallCx) -> Result<Reply, CallError> {
-        let context = self.context(cx);
+    async fn ask(
+        &self,
+        operation: Operation,
+        elicitor: Option<Noted>,
+        cx: &CallCx,
+    ) -> Result<Reply, CallError> {
+        let context = context(elicitor, cx);
         let cancel = context.cancel.clone();
         let mut work = self.side.caller.call(operation, context);
         let ended = match within(&cx.scope, Duration::MAX, &mut work).await {
@@ -195,20 +202,14 @@ impl ServerTool {
         }
     }
 
-    fn context(&self, cx: &CallCx) -> CallContext {
-        let progress = cx.progress.clone();
-        let elicitor = self.side.elicitation.map(|timeout| -> Arc<dyn Elicitor> {
-            Arc::new(OwnerElicitor {
-                asker: Arc::clone(&cx.asker),
-                scope: cx.scope.clone(),
-                timeout,
-            })
-        });
-        CallContext {
-            cancel: cx.scope.cancel.child_token(),
-            progress: Some(Arc::new(move |told: Progress| progress.tell(&line(&told)))),
-            elicitor,
-        }
+    /// Who answers the server's questions, if it may ask any.
+    fn elicitor(&self, cx: &CallCx) -> Option<Noted> {
+        let timeout = self.side.elicitation?;
+        Some(Noted::new(OwnerElicitor {
+            asker: Arc::clone(&cx.asker),
+            scope: cx.scope.clone(),
+            timeout,
+        }))
     }
 
     /// Images and documents are written to disk on the way.
@@ -228,6 +229,15 @@ impl ServerTool {
         };
         let secrets = self.side.shelf.secrets.and(self.side.caller.secrets());
         errors::output(error, asked, &secrets)
+    }
+}
+
+fn context(elicitor: Option<Noted>, cx: &CallCx) -> CallContext {
+    let progress = cx.progress.clone();
+    CallContext {
+        cancel: cx.scope.cancel.child_token(),
+        progress: Some(Arc::new(move |told: Progress| progress.tell(&line(&told)))),
+        elicitor: elicitor.map(|noted| -> Arc<dyn Elicitor> { Arc::new(noted) }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Hermes on a plain terminal: what it prints, line by line, for people and for scripts.
 
 mod argv;
+pub mod audit;
 pub mod browser;
 mod hidden;
 mod out;

@@ -24,7 +24,11 @@ pub async fn run(pipeline: &Arc<Pipeline>, calls: &[Call]) -> Vec<ToolOutput> {
     let mut outputs = Vec::with_capacity(calls.len());
     for segment in segments(pipeline, calls) {
         if pipeline.scope.is_cancelled() {
-            outputs.extend(segment.iter().map(|_| not_started()));
+            for call in segment {
+                let output = not_started();
+                pipeline.unseen(&call.name, &output).await;
+                outputs.push(output);
+            }
             continue;
         }
         // Boxed one by one: a closure that lends its call makes the whole turn unable to change threads.

@@ -148,7 +148,9 @@ impl Guard {
                 "count": count, "signature": format!("{key:016x}"),
             },
         });
-        ToolOutput::json(&body).with_outcome(Outcome::Denied)
+        ToolOutput::json(&body)
+            .with_outcome(Outcome::Denied)
+            .decided("guardrail")
     }
 }
 

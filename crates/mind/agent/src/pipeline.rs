@@ -1,6 +1,7 @@
 //! One call from the model's wish to the result it reads: the same way for every tool and every caller.
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,9 +9,10 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_types::{
-    AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Round, Scope, Told, Tool,
-    ToolCaller, ToolOutput, Workspace,
+    Act, AgentEvent, Args, Asker, CallCx, Models, Outcome, Progress, Round, Scope, Told, Tool,
+    ToolCaller, ToolOutput, ToolSpec, Witness, Workspace,
 };
+use serde_json::Value;
 
 use crate::coerce::coerce;
 use crate::guard::Guard;
@@ -36,6 +38,7 @@ pub struct Pipeline {
     guard: Mutex<Guard>,
     verifier: Mutex<Verifier>,
     hints: Arc<Mutex<Hints>>,
+    witness: Option<Arc<dyn Witness>>,
 }
 
 impl Pipeline {
@@ -60,12 +63,19 @@ impl Pipeline {
             guard,
             verifier,
             hints,
+            witness: None,
         }
     }
 
     /// The calls that follow belong to another reply.
     pub fn next_round(&self) {
         *lock(&self.round) = Round::begin();
+    }
+
+    /// With somebody who writes down every call.
+    #[must_use]
+    pub fn seen_by(self, witness: Option<Arc<dyn Witness>>) -> Self {
+        Self { witness, ..self }
     }
 
     /// Why the turn must end, if a guardrail says so.
@@ -81,14 +91,19 @@ impl Pipeline {
     /// Runs one call to its end, whatever happens in it.
     pub async fn run(self: &Arc<Self>, id: &str, name: &str, mut args: Args) -> ToolOutput {
         let Some(tool) = self.toolbox.get(name).cloned() else {
-            return ToolOutput::failed(format!("Unknown tool: {name}"));
+            let unknown = ToolOutput::failed(format!("Unknown tool: {name}"));
+            self.unseen(name, &unknown).await;
+            return unknown;
         };
         let spec = tool.spec();
         coerce(&mut args, &spec.parameters);
-        if let Some(blocked) = lock(&self.guard).before(spec, &args) {
+        let about = (spec.digest)(&args, &ToolOutput::done(""));
+        let place = self.workspace.cwd();
+        let blocked = lock(&self.guard).before(spec, &args);
+        if let Some(blocked) = blocked {
+            self.saw(&spec.name, about, place, &blocked).await;
             return blocked;
         }
-        let about = (spec.digest)(&args, &ToolOutput::done(""));
         self.events.send(AgentEvent::ToolStarted {
             id: id.to_owned(),
             name: name.to_owned(),
@@ -104,18 +119,51 @@ impl Pipeline {
             id: id.to_owned(),
             name: name.to_owned(),
             outcome: output.outcome,
-            about,
+            about: about.clone(),
             took: output.took,
         });
-        if spec
-            .max_output
-            .is_some_and(|max| output.text.len() > max && output.text.chars().count() > max)
-        {
-            output.text = spill(&output.text, id, self.workspace.as_ref()).await;
-        }
+        self.saw(&spec.name, about, place, &output).await;
+        output.text = self.fitted(spec, id, output.text).await;
         let hints = Hints::discover(&self.hints, &args, self.workspace.as_ref()).await;
         output.text.extend([hints, warning].into_iter().flatten());
         output
+    }
+
+    /// What is too long for the conversation goes to a file.
+    async fn fitted(&self, spec: &ToolSpec, id: &str, text: String) -> String {
+        let is_long = |max| text.len() > max && text.chars().count() > max;
+        match spec.max_output.is_some_and(is_long) {
+            true => spill(&text, id, self.workspace.as_ref()).await,
+            false => text,
+        }
+    }
+
+    /// Takes down a call that nothing came of, and why.
+    pub async fn unseen(&self, name: &str, output: &ToolOutput) {
+        let body: Option<Value> = serde_json::from_str(&output.text).ok();
+        let why = body.as_ref().and_then(|body| body["error"].as_str());
+        let about = why.unwrap_or(&output.text).to_owned();
+        self.saw(name, about, self.workspace.cwd(), output).await;
+    }
+
+    /// Takes down how a call ended, before the model hears of it.
+    async fn saw(&self, name: &str, about: String, place: PathBuf, output: &ToolOutput) {
+        let Some(witness) = &self.witness else {
+            return;
+        };
+        let act = Act {
+            session: self.scope.session.clone(),
+            tool: name.to_owned(),
+            about,
+            place,
+            decision: output.decision.clone(),
+            outcome: output.outcome,
+            took: output.took,
+            changed: output.changed.clone(),
+        };
+        if let Some(told) = witness.saw(act).await {
+            self.events.send(AgentEvent::Notice(told));
+        }
     }
 
     /// The tool's own part: a panic is an error, and a cancelled call is answered soon.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use hermes_types::{
     AgentEvent, Asker, Content, Cost, Effort, Message, ModelClient, ModelError, ModelErrorKind,
-    ModelEvent, ModelReply, ModelRequest, Models, Role, Scope, TurnEnd, Usage, Whom, Workspace,
+    ModelEvent, ModelReply, ModelRequest, Models, Outcome, Role, Scope, ToolOutput, TurnEnd, Usage,
+    Whom, Witness, Workspace,
 };
 
 use crate::batch;
@@ -28,6 +29,8 @@ pub struct Turn {
     pub workspace: Arc<dyn Workspace>,
     pub asker: Arc<dyn Asker>,
     pub models: Arc<dyn Models>,
+    /// Who writes down every call, if anybody.
+    pub witness: Option<Arc<dyn Witness>>,
     pub scope: Scope,
     pub events: Events,
     pub steer: Steer,
@@ -186,6 +189,7 @@ impl Turn {
                 Next::Append(messages) => {
                     budget -= 1;
                     for message in messages {
+                        unseen(&pipeline, &message).await;
                         conversation.push(message).await;
                     }
                 }
@@ -205,7 +209,7 @@ impl Turn {
     }
 
     fn pipeline(&self) -> Arc<Pipeline> {
-        Arc::new(Pipeline::new(
+        let pipeline = Pipeline::new(
             self.toolbox.clone(),
             self.scope.clone(),
             self.events.clone(),
@@ -216,7 +220,8 @@ impl Turn {
             ),
             Guard::new(self.limits.guard.clone()),
             self.hints.clone(),
-        ))
+        );
+        Arc::new(pipeline.seen_by(self.witness.clone()))
     }
 
     /// One request and its reply; everything that streams in goes to whoever watches. What was read of a reply
@@ -386,6 +391,16 @@ impl Turn {
 /// Whether somebody else was to be asked and there is nobody.
 fn is_nobody(error: &ModelError, whom: Whom) -> bool {
     whom == Whom::Next && error.kind == ModelErrorKind::NotConfigured
+}
+
+/// Calls that were answered without being run are part of the record, too.
+async fn unseen(pipeline: &Pipeline, message: &Message) {
+    if message.role == Role::Tool {
+        let text = message.content.as_ref().map(Content::plain);
+        let refused = ToolOutput::done(text.unwrap_or_default()).with_outcome(Outcome::Failed);
+        let name = message.name.as_deref().unwrap_or_default();
+        pipeline.unseen(name, &refused).await;
+    }
 }
 
 fn last_is_tool(conversation: &Conversation) -> bool {

@@ -11,7 +11,8 @@ use hermes_agent::{Conversation, Events, Hints, Limits, Prompt, Steer, Toolbox, 
 use hermes_home::clock;
 use hermes_store::Store;
 use hermes_types::{
-    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Workspace,
+    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Witness,
+    Workspace,
 };
 use jiff::Zoned;
 use tokio::sync::{mpsc, watch};
@@ -143,6 +144,7 @@ impl Session {
             servers: None,
             personalities: None,
             rollback: None,
+            witness: None,
             spending: Spending::default(),
             purses: Purses::default(),
             span: Span::Open,
@@ -196,6 +198,8 @@ pub struct Live {
     pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
     pub(crate) rollback: Option<Rollback>,
+    /// Who writes down what the tools do.
+    witness: Option<Arc<dyn Witness>>,
     pub(crate) spending: Spending,
     /// Of the running turn, or the last one.
     pub(crate) purses: Purses,
@@ -225,6 +229,12 @@ impl Live {
     pub fn for_one_turn(self) -> Self {
         let span = Span::OneTurn;
         Self { span, ..self }
+    }
+
+    /// With somebody who writes down what the tools do.
+    #[must_use]
+    pub fn with_witness(self, witness: Option<Arc<dyn Witness>>) -> Self {
+        Self { witness, ..self }
     }
 
     /// With a text that follows the system prompt, and others to choose from.
@@ -370,6 +380,7 @@ impl Live {
             workspace: self.opening.workspace.clone(),
             asker: self.asker.clone(),
             models: self.opening.models.clone(),
+            witness: self.witness.clone(),
             scope: scope.clone(),
             events: self.watched(),
             steer: self.steer.clone(),

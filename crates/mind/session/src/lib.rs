@@ -2,6 +2,7 @@
 
 mod actor;
 mod ask;
+mod audit;
 mod begin;
 mod clarify;
 mod command;
@@ -27,6 +28,7 @@ mod usage;
 
 pub use actor::{Busy, Input, Live, Opening, Session, Switch, Switched, Titles, ToolSource, Which};
 pub use ask::Asking;
+pub use audit::AuditLog;
 pub use clarify::Clarify;
 pub use compaction::compaction;
 pub use delegate::{ChildHands, ChildServices, Delegate, Delegation, MakeHands, Timing};

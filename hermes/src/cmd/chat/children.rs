@@ -51,7 +51,7 @@ impl Hands {
             tasks: self.children.clone(),
         };
         let config = Delegation::read(&app.settings, &app.env, limits(app, talk));
-        let delegate = Delegate::new(services, config);
+        let delegate = Delegate::new(services, config).with_witness(self.witness.clone());
         if selection.allows(&delegate.spec().name) {
             let tool = Noticed::by(&self.files.state, Arc::new(delegate));
             self.toolbox = self.toolbox.and([tool], []);

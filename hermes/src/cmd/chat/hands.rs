@@ -22,9 +22,9 @@ use hermes_home::config::{Document, Settings};
 use hermes_home::yaml;
 use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_session::toolsets::{Selection, names};
-use hermes_session::{Clarify, SessionSearch};
+use hermes_session::{AuditLog, Clarify, SessionSearch};
 use hermes_store::Store;
-use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, ToolSpec};
+use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, ToolSpec, Witness};
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
@@ -50,6 +50,8 @@ pub struct Hands {
     pub(super) checkpoints: Arc<Checkpoints>,
     /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
+    /// Who writes down what the tools do.
+    pub(super) witness: Option<Arc<dyn Witness>>,
     /// Where the conversation is, if it cannot be kept.
     _scratch: Option<Scratch>,
 }
@@ -100,6 +102,7 @@ impl Hands {
             gate,
             checkpoints,
             children: TaskTracker::new(),
+            witness: AuditLog::wanted(&app.home, &app.settings),
             _scratch: None,
         })
     }

@@ -190,7 +190,8 @@ impl Ready {
             .with_rollback(hands.rollback())
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
-            .with_spending(spending(app));
+            .with_spending(spending(app))
+            .with_witness(hands.witness.clone());
         if presence.is_for_one_turn() {
             live = live.for_one_turn();
         }

@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use super::policy;
 
 /// Gives out one model, and remembers for what.
-struct Side {
+pub(super) struct Side {
     model: Arc<CannedModel>,
     purposes: Mutex<Vec<Purpose>>,
 }
 
 impl Side {
-    fn saying(canned: impl IntoIterator<Item = Canned>) -> Arc<Self> {
+    pub(super) fn saying(canned: impl IntoIterator<Item = Canned>) -> Arc<Self> {
         Arc::new(Self {
             model: CannedModel::new(canned),
             purposes: Mutex::default(),
@@ -40,25 +40,25 @@ impl Models for Side {
     }
 }
 
-fn gate_with(policy: Policy) -> Gate {
+pub(super) fn gate_with(policy: Policy) -> Gate {
     Gate::new(policy, Allowlist::new([], |_| {}), Redactor::default())
 }
 
-fn smart() -> Gate {
+pub(super) fn smart() -> Gate {
     gate_with(Policy {
         mode: Mode::Smart,
         ..policy()
     })
 }
 
-fn cx(asker: &Arc<FixedAsker>, models: Arc<dyn Models>) -> CallCx {
+pub(super) fn cx(asker: &Arc<FixedAsker>, models: Arc<dyn Models>) -> CallCx {
     CallCx {
         models,
         ..cx_with(asker.clone())
     }
 }
 
-const COMMAND: &str = "rm -rf build";
+pub(super) const COMMAND: &str = "rm -rf build";
 
 #[tokio::test]
 async fn a_side_model_can_spare_the_owner_the_question() {

@@ -8,6 +8,7 @@
 
 mod consent;
 mod oracle;
+mod record;
 mod tables;
 
 use std::collections::BTreeSet;

@@ -3,10 +3,10 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::read::parse;
-use super::{Entry, months, nothing};
+use super::{Entry, Mark, months, nothing};
 use crate::{Error, Result};
 
 /// How much of a file's end is searched for its last line: nearly always the first is enough, and no line is
@@ -20,28 +20,29 @@ pub(super) struct Head {
     pub hash: String,
     /// The newest file ends in the middle of a line.
     pub is_torn: bool,
+    /// The newest file; empty if there is none yet.
+    pub newest: PathBuf,
 }
 
 impl Head {
     /// Where to go on. The log itself decides; the note beside it only says what must be there.
     pub fn find(dir: &Path) -> Result<Self> {
-        let mut is_torn = false;
-        for month in months(dir)?.iter().rev() {
-            let (last, torn) = last_line(month)?;
-            is_torn |= torn;
-            if let Some((entry, hash)) = last {
-                return Ok(Self {
-                    seq: entry.seq,
-                    hash,
-                    is_torn,
-                });
-            }
-        }
-        Ok(Self {
+        let months = months(dir)?;
+        let mut head = Self {
             seq: 0,
             hash: nothing(),
-            is_torn,
-        })
+            is_torn: false,
+            newest: months.last().cloned().unwrap_or_default(),
+        };
+        for month in months.iter().rev() {
+            let (last, is_torn) = last_line(month)?;
+            head.is_torn |= is_torn && *month == head.newest;
+            if let Some((entry, hash)) = last {
+                (head.seq, head.hash) = (entry.seq, hash);
+                break;
+            }
+        }
+        Ok(head)
     }
 
     /// Notes the newest line. Always the same length, so that it is replaced in one go.
@@ -58,23 +59,26 @@ impl Head {
             .map_err(Error::io("write", &path))
     }
 
-    /// The noted newest line: its number and hash.
-    pub fn noted(dir: &Path) -> Option<(u64, String)> {
+    /// The newest line, as it was noted.
+    pub fn noted(dir: &Path) -> Option<Mark> {
         let text = fs::read_to_string(dir.join("head")).ok()?;
         let (seq, hash) = text.trim().split_once(' ')?;
-        Some((seq.parse().ok()?, hash.to_owned()))
+        Some(Mark {
+            seq: seq.parse().ok()?,
+            hash: hash.to_owned(),
+        })
     }
 }
 
-/// The last readable line of a file, and whether an unfinished one follows it.
-fn last_line(path: &Path) -> Result<(Option<(Entry, String)>, bool)> {
+/// The last readable line of a file, and whether its last one has no end. Whoever was killed just before that
+/// has written a whole entry.
+pub(super) fn last_line(path: &Path) -> Result<(Option<(Entry, String)>, bool)> {
     let mut is_torn = false;
     for reach in REACH {
         let end = end(path, reach).map_err(Error::io("read", path))?;
         is_torn = !matches!(end.last(), None | Some(b'\n'));
         let text = String::from_utf8_lossy(&end);
-        let whole = text.rfind('\n').map_or("", |last| &text[..last]);
-        if let Some(found) = whole.lines().rev().find_map(|line| parse(line).ok()) {
+        if let Some(found) = text.lines().rev().find_map(|line| parse(line).ok()) {
             return Ok((Some(found), is_torn));
         }
     }

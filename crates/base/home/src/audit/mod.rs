@@ -2,16 +2,22 @@
 //!
 //! `audit/YYYY-MM.log` holds lines of `<hash> <json>`. The hash is the SHA-256 of the JSON, and the JSON names the
 //! hash of the line before, across months. `audit/head` names the newest line, so that a log that was cut
-//! off at its end is noticed too.
+//! off at its end is noticed too. Where the log begins later than with its first line, an entry says so.
 
+mod check;
 mod head;
+mod prune;
+mod query;
 mod read;
 mod verify;
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -22,12 +28,21 @@ use crate::redact::Redactor;
 use crate::{Error, FileLock, Home, Modes, Result};
 use head::Head;
 
-pub use read::{Line, lines};
+pub use check::{check, verify_and_note};
+pub use query::{Found, Query, latest};
+pub use read::{Line, lines, lines_since};
 pub use verify::{Report, verify};
 
 /// Nobody reads more of one action.
 const ABOUT_CHARS: usize = 500;
 const CHANGED: usize = 50;
+
+/// How long others may take to write a line, and how often they are looked at.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(2);
+
+/// What the log itself does is done by this tool.
+const OWN: &str = "audit";
 
 /// One action of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -47,6 +62,9 @@ pub struct Action {
     /// Files it changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
+    /// How many before it could not be written down.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
 }
 
 /// An action with its place in the chain.
@@ -58,6 +76,16 @@ pub struct Entry {
     pub prev: String,
     #[serde(flatten)]
     pub action: Action,
+    /// Everything up to this entry was removed on purpose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pruned: Option<Mark>,
+}
+
+/// A place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    pub seq: u64,
+    pub hash: String,
 }
 
 /// Writes to the log of one home. Any number of processes may have it open.
@@ -87,18 +115,47 @@ impl Audit {
 
     /// Adds an action to the chain. It is in the file, though not yet forced to the disk, when this returns.
     pub fn record(&self, action: &Action, at: Timestamp) -> Result<()> {
-        let _lock = FileLock::acquire(&self.dir.join(".lock"))?;
+        let _lock = self.lock()?;
+        self.extend(action, at, None)
+    }
+
+    /// Waits for the others, but not for one that hangs.
+    fn lock(&self) -> Result<FileLock> {
+        let path = self.dir.join(".lock");
+        let mut pause = Duration::from_micros(100);
+        let deadline = Instant::now() + LOCK_WAIT;
+        loop {
+            if let Some(lock) = FileLock::try_acquire(&path)? {
+                return Ok(lock);
+            }
+            if Instant::now() > deadline {
+                return Err(Error::invalid(format!(
+                    "another process holds {} and doesn't let go",
+                    path.display()
+                )));
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// One more line; for whoever holds the lock.
+    fn extend(&self, action: &Action, at: Timestamp, pruned: Option<Mark>) -> Result<()> {
         let head = Head::find(&self.dir)?;
         let entry = Entry {
             seq: head.seq + 1,
             at,
             prev: head.hash,
             action: self.tidy(action),
+            pruned,
         };
         let json =
             serde_json::to_string(&entry).map_err(|error| Error::invalid(error.to_string()))?;
         let hash = hash(json.as_bytes());
-        self.append(at, head.is_torn, &format!("{hash} {json}\n"))?;
+        // A clock that was set back must not change the order of the files.
+        let path = self.dir.join(month_file(at)).max(head.newest.clone());
+        let is_torn = head.is_torn && path == head.newest;
+        append(&path, is_torn, &format!("{hash} {json}\n"))?;
         Head::write(&self.dir, entry.seq, &hash)
     }
 
@@ -109,26 +166,35 @@ impl Audit {
             let one_line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
             one_line.take(ABOUT_CHARS).collect()
         };
+        let changed = action.changed.iter().take(CHANGED);
         Action {
+            session: clean(&action.session),
+            tool: clean(&action.tool),
             about: clean(&action.about),
+            place: clean(&action.place),
             decision: clean(&action.decision),
-            changed: action.changed.iter().take(CHANGED).cloned().collect(),
+            outcome: clean(&action.outcome),
+            changed: changed.map(|path| clean(path)).collect(),
             ..action.clone()
         }
     }
+}
 
-    fn append(&self, at: Timestamp, after_torn: bool, line: &str) -> Result<()> {
-        let month = at.to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
-        let path = self.dir.join(format!("{month}.log"));
-        let mut file = appending(&path)?;
-        // A line that was cut short by a full disk stays as it is; ours begins on a new one.
-        let text = match after_torn {
-            true => format!("\n{line}"),
-            false => line.to_owned(),
-        };
-        file.write_all(text.as_bytes())
-            .map_err(Error::io("write", &path))
-    }
+/// `2026-01.log`
+fn month_file(at: Timestamp) -> String {
+    let utc = at.to_zoned(TimeZone::UTC);
+    format!("{:04}-{:02}.log", utc.year(), utc.month())
+}
+
+fn append(path: &Path, after_torn: bool, line: &str) -> Result<()> {
+    let mut file = appending(path)?;
+    // A line that was cut short by a full disk stays as it is; ours begins on a new one.
+    let text = match after_torn {
+        true => format!("\n{line}"),
+        false => line.to_owned(),
+    };
+    file.write_all(text.as_bytes())
+        .map_err(Error::io("write", path))
 }
 
 fn appending(path: &Path) -> Result<File> {
@@ -149,10 +215,25 @@ fn months(dir: &Path) -> Result<Vec<PathBuf>> {
     };
     let paths = entries.flatten().map(|entry| entry.path());
     let mut months: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .filter(|path| path.file_name().is_some_and(is_month))
         .collect();
     months.sort();
     Ok(months)
+}
+
+/// Nothing else in the directory is part of the log.
+fn is_month(name: &OsStr) -> bool {
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let stem = name.to_str().and_then(|name| name.strip_suffix(".log"));
+    stem.and_then(|stem| stem.split_once('-'))
+        .is_some_and(|(year, month)| {
+            year.len() == 4 && month.len() == 2 && digits(year) && digits(month)
+        })
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde wants it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn hash(bytes: &[u8]) -> String {

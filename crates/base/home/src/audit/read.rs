@@ -1,11 +1,16 @@
 //! Reading the log, oldest line first.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use super::{Entry, hash, months};
+use jiff::Timestamp;
+
+use super::{Entry, hash, month_file, months};
 use crate::{Error, Result};
+
+/// Longer than any line of ours.
+const LONGEST: u64 = 1 << 20;
 
 /// One line as it stands there.
 #[derive(Debug)]
@@ -18,30 +23,88 @@ pub struct Line {
 }
 
 /// Every line of a log; empty lines are not counted as any.
-pub fn lines(dir: &Path) -> Result<impl Iterator<Item = Result<Line>>> {
-    Ok(months(dir)?.into_iter().flat_map(of_month))
+pub fn lines(dir: &Path) -> Result<impl Iterator<Item = Result<Line>> + use<>> {
+    lines_since(dir, Timestamp::MIN)
 }
 
-fn of_month(path: PathBuf) -> Box<dyn Iterator<Item = Result<Line>>> {
-    let file = match File::open(&path) {
-        Ok(file) => file,
-        Err(error) => return Box::new(std::iter::once(Err(Error::io("open", &path)(error)))),
-    };
-    let read = BufReader::new(file).split(b'\n').enumerate();
-    Box::new(read.filter_map(move |(index, bytes)| {
-        let bytes = match bytes.map_err(Error::io("read", &path)) {
-            Ok(bytes) => bytes,
-            Err(error) => return Some(Err(error)),
+/// The same without the months that ended before `since`; the first may have earlier lines.
+pub fn lines_since(
+    dir: &Path,
+    since: Timestamp,
+) -> Result<impl Iterator<Item = Result<Line>> + use<>> {
+    let mut months = months(dir)?;
+    if since > Timestamp::UNIX_EPOCH {
+        let first = dir.join(month_file(since));
+        months.retain(|path| *path >= first);
+    }
+    Ok(months.into_iter().flat_map(Month::open))
+}
+
+/// A file on its way to its end.
+struct Month {
+    path: PathBuf,
+    /// `None`: the end was reached, or it cannot be read.
+    file: Option<BufReader<File>>,
+    number: usize,
+    /// Why it could not be opened; told once.
+    error: Option<Error>,
+}
+
+impl Month {
+    fn open(path: PathBuf) -> Self {
+        let (file, error) = match File::open(&path) {
+            Ok(file) => (Some(BufReader::new(file)), None),
+            Err(error) => (None, Some(Error::io("open", &path)(error))),
         };
-        let text = String::from_utf8_lossy(&bytes);
-        (!text.is_empty()).then(|| {
-            Ok(Line {
-                file: path.clone(),
-                number: index + 1,
-                entry: parse(&text),
-            })
-        })
-    }))
+        Self {
+            path,
+            file,
+            number: 0,
+            error,
+        }
+    }
+
+    /// The next line without its end; of one that is too long, as much as fits.
+    fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = &mut self.file else {
+            return Ok(None);
+        };
+        let mut line = Vec::new();
+        let read = file.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        } else if read as u64 == LONGEST {
+            file.skip_until(b'\n')?;
+        }
+        Ok((read > 0).then_some(line))
+    }
+}
+
+impl Iterator for Month {
+    type Item = Result<Line>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(error) = self.error.take() {
+            return Some(Err(error));
+        }
+        loop {
+            let line = match self.next_line() {
+                Ok(line) => line?,
+                Err(error) => {
+                    self.file = None;
+                    return Some(Err(Error::io("read", &self.path)(error)));
+                }
+            };
+            self.number += 1;
+            if !line.is_empty() {
+                return Some(Ok(Line {
+                    file: self.path.clone(),
+                    number: self.number,
+                    entry: parse(&String::from_utf8_lossy(&line)),
+                }));
+            }
+        }
+    }
 }
 
 /// An entry and its hash, if the line's own hash agrees.

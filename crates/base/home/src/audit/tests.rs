@@ -44,6 +44,12 @@ impl Desk {
         problems.map(|problem| problem.replace(&dir, "")).collect()
     }
 
+    fn notes(&self) -> Vec<String> {
+        let dir = format!("{}/", self.dir().display());
+        let notes = verify(self.dir()).unwrap().notes;
+        notes.iter().map(|note| note.replace(&dir, "")).collect()
+    }
+
     fn edit(&self, file: &str, change: impl FnOnce(String) -> String) {
         let path = self.dir().join(file);
         let text = fs::read_to_string(&path).unwrap();
@@ -67,7 +73,7 @@ fn a_log_that_nobody_touched_is_whole() {
         verify(desk.dir()).unwrap(),
         Report {
             entries: 3,
-            problems: vec![]
+            ..Report::default()
         }
     );
     let said: Vec<String> = lines(desk.dir())
@@ -81,6 +87,7 @@ fn a_log_that_nobody_touched_is_whole() {
     );
 }
 
+// spec: state §16.4
 #[test]
 fn every_kind_of_tampering_is_noticed() {
     let changed = three();
@@ -135,11 +142,157 @@ fn a_line_cut_short_by_a_full_disk_stays_and_the_chain_goes_on() {
     let desk = three();
     desk.edit("2026-02.log", |text| text + "abc {\"seq\":4,\"at");
     desk.record("four", "2026-02-01T00:00:02Z");
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    let cut = "2026-02.log:3: it was changed, or is incomplete";
     assert_eq!(
-        desk.problems(),
-        ["2026-02.log:3: it was changed, or is incomplete"]
+        desk.notes(),
+        [format!(
+            "{cut} (a full disk or a kill: no other is missing)"
+        )]
     );
     assert_eq!(verify(desk.dir()).unwrap().entries, 4);
+    // The last line can be like that as well.
+    desk.edit("2026-02.log", |text| text + "abc {");
+    assert_eq!((desk.problems().len(), desk.notes().len()), (0, 2));
+}
+
+#[test]
+fn a_last_line_that_only_lacks_its_end_counts() {
+    let desk = three();
+    desk.edit("2026-02.log", |text| text.trim_end().to_owned());
+    desk.record("four", "2026-02-01T00:00:02Z");
+    let report = verify(desk.dir()).unwrap();
+    assert_eq!(
+        report,
+        Report {
+            entries: 4,
+            ..Report::default()
+        }
+    );
+}
+
+#[test]
+fn a_changed_line_is_no_unfinished_one_wherever_it_stands() {
+    for (at, number) in [("one", 1), ("two", 1), ("three", 2)] {
+        let desk = three();
+        let file = if at == "one" {
+            "2026-01.log"
+        } else {
+            "2026-02.log"
+        };
+        desk.edit(file, |text| text.replace(at, "other"));
+        let expected = format!("{file}:{number}: it was changed, or is incomplete");
+        assert_eq!(desk.problems()[0], expected);
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_does_not_break_the_chain() {
+    let desk = three();
+    desk.record("four", "2025-07-01T00:00:00Z");
+    desk.record("five", "2026-03-01T00:00:00Z");
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    let text = fs::read_to_string(desk.dir().join("2026-02.log")).unwrap();
+    assert!(text.contains("four"), "{text}");
+}
+
+#[test]
+fn what_could_not_be_written_is_said_by_what_could() {
+    let desk = three();
+    let action = Action {
+        missed: 2,
+        ..Action::default()
+    };
+    let at = "2026-02-01T00:00:03Z".parse().unwrap();
+    desk.audit.record(&action, at).unwrap();
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    assert_eq!(
+        desk.notes(),
+        ["2026-02.log:3: before entry 4, 2 could not be written down"]
+    );
+}
+
+#[test]
+fn an_entry_put_in_place_of_the_newest_is_noticed() {
+    let desk = three();
+    let note = fs::read(desk.dir().join("head")).unwrap();
+    desk.edit("2026-02.log", |text| {
+        text.lines()
+            .take(1)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
+    desk.record("other", "2026-02-01T00:00:01Z");
+    fs::write(desk.dir().join("head"), note).unwrap();
+    assert_eq!(
+        desk.problems(),
+        ["2026-02.log:2: entry 3 is not the one that had been written"]
+    );
+}
+
+#[test]
+fn who_waits_for_one_that_hangs_gives_up() {
+    let desk = three();
+    let _lock = FileLock::acquire(&desk.dir().join(".lock")).unwrap();
+    let at = "2026-02-01T00:00:01Z".parse().unwrap();
+    let error = desk.audit.record(&Action::default(), at).unwrap_err();
+    assert!(error.to_string().contains("doesn't let go"), "{error}");
+}
+
+// spec: state §16.8
+#[test]
+fn old_months_go_and_the_chain_says_so() {
+    let desk = Desk::new();
+    for month in ["2025-09", "2025-10", "2025-11", "2026-10"] {
+        desk.record("x", &format!("{month}-15T00:00:00Z"));
+    }
+    let now = "2026-11-16T00:00:00Z".parse().unwrap();
+    assert_eq!(desk.audit.prune(0, now).unwrap(), 0);
+    assert_eq!(desk.audit.prune(12, now).unwrap(), 2);
+    assert_eq!(desk.audit.prune(12, now).unwrap(), 0);
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    assert_eq!(desk.notes(), ["entries 1 to 2 were removed as too old"]);
+    desk.record("y", "2026-11-16T00:00:00Z");
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    // One month more, by other hands.
+    fs::remove_file(desk.dir().join("2025-11.log")).unwrap();
+    assert_eq!(
+        desk.problems(),
+        ["2026-10.log:1: the log begins with entry 4; what was before is gone"]
+    );
+}
+
+#[test]
+fn whoever_is_killed_while_old_months_go_leaves_a_whole_chain() {
+    let desk = Desk::new();
+    desk.record("x", "2025-09-15T00:00:00Z");
+    desk.record("x", "2026-10-15T00:00:00Z");
+    let old = fs::read(desk.dir().join("2025-09.log")).unwrap();
+    let now = "2026-11-16T00:00:00Z".parse().unwrap();
+    desk.audit.prune(12, now).unwrap();
+    fs::write(desk.dir().join("2025-09.log"), old).unwrap();
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    assert_eq!(desk.audit.prune(12, now).unwrap(), 1);
+    assert_eq!(desk.problems(), Vec::<String>::new());
+}
+
+#[test]
+fn a_wrong_clock_does_not_remove_the_newest_month() {
+    let desk = three();
+    let later = "2199-01-01T00:00:00Z".parse().unwrap();
+    assert_eq!(desk.audit.prune(12, later).unwrap(), 1);
+    assert_eq!(desk.problems(), Vec::<String>::new());
+    assert!(desk.dir().join("2026-02.log").exists());
+}
+
+#[test]
+fn a_line_without_end_does_not_fill_the_memory() {
+    let desk = three();
+    desk.edit("2026-02.log", |text| {
+        format!("{}\n{text}", "x".repeat(3 << 20))
+    });
+    assert_eq!(verify(desk.dir()).unwrap().entries, 3);
+    assert_eq!(desk.notes().len(), 1);
 }
 
 #[test]
@@ -178,7 +331,7 @@ fn many_writers_make_one_chain() {
         verify(desk.dir()).unwrap(),
         Report {
             entries: 200,
-            problems: vec![]
+            ..Report::default()
         }
     );
 }

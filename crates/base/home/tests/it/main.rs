@@ -6,5 +6,6 @@
     reason = "tests fail by panicking"
 )]
 
+mod audit;
 mod log;
 mod redact;

@@ -51,7 +51,13 @@ impl From<Refusal> for Failure {
 
 impl From<Failure> for ToolOutput {
     fn from(failure: Failure) -> Self {
-        Self::json(&Value::Object(failure.fields)).with_outcome(failure.outcome)
+        let decision = match failure.outcome {
+            Outcome::Denied => "protected file",
+            Outcome::Done | Outcome::Failed | Outcome::Cancelled => "",
+        };
+        Self::json(&Value::Object(failure.fields))
+            .with_outcome(failure.outcome)
+            .decided(decision)
     }
 }
 

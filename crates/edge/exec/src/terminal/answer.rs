@@ -13,6 +13,8 @@ use hermes_gate::{Denied, DeniedBy};
 pub(super) struct Answer {
     fields: Map<String, Value>,
     outcome: Outcome,
+    /// Who or what allowed or refused it.
+    decision: String,
 }
 
 impl Answer {
@@ -57,6 +59,7 @@ impl Answer {
                 .into_iter()
                 .collect(),
             outcome,
+            decision: String::new(),
         }
     }
 
@@ -67,6 +70,11 @@ impl Answer {
 
     pub fn code(self, code: i32) -> Self {
         self.and("exit_code", code)
+    }
+
+    pub fn decided(self, by: impl Into<String>) -> Self {
+        let decision = by.into();
+        Self { decision, ..self }
     }
 
     fn with(self, outcome: Outcome) -> Self {
@@ -88,7 +96,9 @@ impl From<Denied> for Answer {
             DeniedBy::Cancelled => Outcome::Cancelled,
             DeniedBy::Policy | DeniedBy::Owner | DeniedBy::Silence => Outcome::Denied,
         };
-        Self::blocked(denied.reason).with(outcome)
+        Self::blocked(denied.reason)
+            .with(outcome)
+            .decided(denied.decision)
     }
 }
 
@@ -100,7 +110,9 @@ impl From<StartError> for Answer {
 
 impl From<Answer> for ToolOutput {
     fn from(answer: Answer) -> Self {
-        Self::json(&Value::Object(answer.fields)).with_outcome(answer.outcome)
+        Self::json(&Value::Object(answer.fields))
+            .with_outcome(answer.outcome)
+            .decided(answer.decision)
     }
 }
 

@@ -138,8 +138,23 @@ impl Terminal {
 
     async fn run(&self, args: &Args, cx: &CallCx) -> Result<Answer, Answer> {
         let request = Request::read(args, &self.services.limits)?;
-        let mut place = self.surroundings(&request, cx)?;
+        let place = self.surroundings(&request, cx)?;
         let permit = self.gate.permit(&request.command, cx).await?;
+        let decision = permit.decision().to_owned();
+        let ran = self.permitted(permit, request, place, cx).await;
+        match ran {
+            Ok(answer) => Ok(answer.decided(decision)),
+            Err(answer) => Err(answer.decided(decision)),
+        }
+    }
+
+    async fn permitted(
+        &self,
+        permit: Permit,
+        request: Request,
+        mut place: Surroundings,
+        cx: &CallCx,
+    ) -> Result<Answer, Answer> {
         place.password = self.password(&request, cx).await;
         if cx.scope.is_cancelled() {
             return Err(Answer::interrupted(String::new()));

@@ -69,6 +69,7 @@ impl Long {
             workspace: self.bench.workspace.clone(),
             asker: FixedAsker::new(Answer::Deny),
             models,
+            witness: None,
             scope: self.bench.scope.clone(),
             events: Events::new(move |event| events.lock().unwrap().push(event)),
             steer: self.bench.steer.clone(),

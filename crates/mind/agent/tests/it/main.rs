@@ -14,6 +14,7 @@ mod script;
 mod tools;
 mod turns;
 mod valid;
+mod witness;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -21,7 +22,9 @@ use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
-use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker, MemoryJournal, MemoryWorkspace};
+use hermes_testkit::doubles::{
+    Canned, CannedModel, FixedAsker, MemoryJournal, MemoryWitness, MemoryWorkspace,
+};
 use hermes_types::{
     AgentEvent, Answer, Args, CallCx, Content, Message, Parallel, Role, Scope, Tool, ToolOutput,
     ToolSpec, TurnEnd,
@@ -157,6 +160,7 @@ struct Bench {
     workspace: Arc<MemoryWorkspace>,
     conversation: Conversation,
     events: Arc<Mutex<Vec<AgentEvent>>>,
+    witness: Arc<MemoryWitness>,
     scope: Scope,
     steer: Steer,
     limits: Limits,
@@ -171,6 +175,7 @@ impl Bench {
             journal,
             workspace: MemoryWorkspace::with(&[]),
             events: Arc::default(),
+            witness: Arc::default(),
             scope: Scope::new("s".into()),
             steer: Steer::default(),
             limits: Limits::default(),
@@ -189,6 +194,7 @@ impl Bench {
             workspace: self.workspace.clone(),
             asker: FixedAsker::new(Answer::Deny),
             models: self.model.clone(),
+            witness: Some(self.witness.clone()),
             scope: self.scope.clone(),
             events: Events::new(move |event| events.lock().unwrap().push(event)),
             steer: self.steer.clone(),

@@ -149,6 +149,7 @@ impl Run {
             workspace: MemoryWorkspace::with(&[]),
             asker: FixedAsker::new(Answer::Deny),
             models: CannedModel::new([]),
+            witness: None,
             scope,
             events: Events::new(|_| {}),
             steer: world.steer.clone(),

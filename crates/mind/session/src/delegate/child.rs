@@ -147,6 +147,7 @@ async fn work(delegate: &Delegate, child: &Child, cx: &CallCx) -> Result<TurnEnd
         workspace,
         asker: Arc::new(Nobody),
         models: cx.models.clone(),
+        witness: delegate.witness.clone(),
         scope: child.scope.clone(),
         events: events(child, cx),
         steer: Steer::default(),

@@ -17,7 +17,9 @@ use futures::future::{BoxFuture, FutureExt};
 use hermes_home::Modes;
 use hermes_home::redact::Redactor;
 use hermes_store::Store;
-use hermes_types::{Args, CallCx, Parallel, SessionId, Tool, ToolOutput, ToolSpec, Workspace};
+use hermes_types::{
+    Args, CallCx, Parallel, SessionId, Tool, ToolOutput, ToolSpec, Witness, Workspace,
+};
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
@@ -34,6 +36,8 @@ pub struct Delegate {
     /// How many agents stand above the one that has the tool.
     depth: u32,
     reach: Reach,
+    /// Who writes down what the children's tools do.
+    witness: Option<Arc<dyn Witness>>,
 }
 
 /// What children are made with; they share it with whoever started them.
@@ -95,7 +99,14 @@ impl Delegate {
             config: Arc::new(config),
             depth,
             reach: Reach::All,
+            witness: None,
         }
+    }
+
+    /// With somebody who writes down what the children's tools do.
+    #[must_use]
+    pub fn with_witness(self, witness: Option<Arc<dyn Witness>>) -> Self {
+        Self { witness, ..self }
     }
 
     /// The tool of an orchestrator that this agent starts.

@@ -6,6 +6,7 @@
     reason = "tests fail by panicking"
 )]
 
+mod audit;
 mod compact;
 mod delegate;
 mod recall;

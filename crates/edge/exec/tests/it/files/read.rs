@@ -256,6 +256,7 @@ async fn secrets_are_left_alone() {
         .output("me", "read_file", json!({"path": ".env"}))
         .await;
     assert_eq!(output.outcome, Outcome::Denied);
+    assert_eq!(output.decision, "protected file");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use hermes_exec::terminal::TerminalLimits;
 use hermes_types::{Answer, Outcome, Tool};
 use serde_json::{Value, json};
 
-use super::{Desk, args_of, end_all};
+use super::{Desk, Session, args_of, end_all};
 use hermes_testkit::doubles::FixedAsker;
 
 // spec: terminal-and-safety §13.2
@@ -241,6 +241,37 @@ async fn consent_is_asked_for_and_noted() {
         (&json!("blocked"), Outcome::Denied)
     );
     assert!(!result.to_string().contains("ran\\n"));
+}
+
+// spec: state §16.3
+#[tokio::test]
+async fn the_decision_goes_with_the_result() {
+    let mut desk = Desk::new();
+    let session = desk.session("one");
+    let check = async |session: &Session, args: Value, expected: &str| {
+        let output = session.terminal.call(args_of(args), &session.cx).await;
+        assert_eq!(output.decision, expected, "{}", output.text);
+    };
+    check(&session, json!({"command": "ls"}), "").await;
+    check(
+        &session,
+        json!({"command": "rm -rf nothing"}),
+        "owner: once",
+    )
+    .await;
+    // Also with what failed, and with what runs on.
+    check(
+        &session,
+        json!({"command": "rm -rf nothing; false"}),
+        "owner: once",
+    )
+    .await;
+    let background = json!({"command": "rm -rf nothing", "background": true});
+    check(&session, background, "owner: once").await;
+    check(&session, json!({"command": "rm -rf /"}), "hardline").await;
+    desk.asker = FixedAsker::new(Answer::TimedOut);
+    let session = desk.session("two");
+    check(&session, json!({"command": "rm -rf nothing"}), "timed out").await;
 }
 
 #[tokio::test]
