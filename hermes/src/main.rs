@@ -13,6 +13,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use hermes_home::{Argv, Env};
 use hermes_lines::Out;
+use hermes_proc::sandbox;
 
 use cli::{Cli, Command};
 use cmd::chat::Job;
@@ -26,6 +27,14 @@ fn main() -> ExitCode {
             &mut Out::stdout(&Env::from_process()),
             cli::Format::Text,
         ));
+    }
+    // A command that is to be confined: nothing of ours may run before it is, let alone start a thread.
+    if args.get(1).is_some_and(|first| first == sandbox::CONFINE) {
+        complain(&format!(
+            "hermes: {}",
+            sandbox::confine(args.into_iter().skip(2))
+        ));
+        return ExitCode::from(125);
     }
     let argv = Argv::split(args);
     let commands: Vec<String> = Cli::command()

@@ -5,9 +5,10 @@ use std::fs;
 use std::future::Future;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use hermes_exec::sandbox::Plan;
 use hermes_home::config::Settings;
 use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home, Resolved, dotenv, log};
@@ -69,6 +70,16 @@ impl App {
             out,
             runtime: OnceCell::new(),
         })
+    }
+
+    /// What commands are confined with; `program` is our own.
+    pub fn sandbox_plan<'a>(&'a self, program: &'a Path) -> Plan<'a> {
+        Plan {
+            settings: &self.settings,
+            env: &self.env,
+            home: &self.home,
+            program,
+        }
     }
 
     /// Opens the conversations; the file is made if there is none.

@@ -29,19 +29,11 @@ fn build(profile: &str, target: [&str; 2]) -> Result<PathBuf> {
     struct Message {
         executable: Option<PathBuf>,
     }
-    let mut cargo = Command::new(env!("CARGO"));
-    // What the cargo that runs us says of this package would make it build other packages anew.
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_PKG_") {
-            cargo.env_remove(name);
-        }
-    }
-    let out = cargo
+    let out = cargo()
         .args(["build", "--message-format=json-render-diagnostics"])
         // With one package alone, cargo would build the crates they share once more, with other features.
         .args(["--workspace", "--profile", profile])
         .args(target)
-        .current_dir(workspace::root())
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
@@ -52,6 +44,19 @@ fn build(profile: &str, target: [&str; 2]) -> Result<PathBuf> {
         .filter_map(|line| serde_json::from_str(line).ok())
         .filter_map(|message: Message| message.executable);
     built.next_back().context("cargo built no program")
+}
+
+/// Cargo in this workspace.
+pub fn cargo() -> Command {
+    let mut cargo = Command::new(env!("CARGO"));
+    // What the cargo that runs us says of this package would make it build other packages anew.
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            cargo.env_remove(name);
+        }
+    }
+    cargo.current_dir(workspace::root());
+    cargo
 }
 
 /// What a program wrote, if it ended well.

@@ -39,12 +39,12 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "real",
-        "checks that need others' programs [clients|python|mcp|mcp-serve|all]",
+        "checks that need others' programs [clients|python|mcp|mcp-serve|sandbox|all]",
         real::run,
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|talk|stream|failover|resume|compact|batch|turns|children|store|mcp|gate|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|stream|failover|resume|compact|batch|turns|children|store|mcp|gate|sandbox|kill|crowd]",
         bench::run,
     ),
     (

@@ -60,6 +60,10 @@ fn examine(app: &App) -> Sections {
     ];
     let kept = checkpoints::finding(app);
     sections.extend(kept.map(|finding| ("Checkpoints", vec![finding])));
+    let program = std::env::current_exe().unwrap_or_default();
+    let findings = async { Ok(app.sandbox_plan(&program).findings().await) };
+    // Without a runtime nothing runs at all.
+    sections.push(("Sandbox", app.block_on(findings).unwrap_or_default()));
     let servers = mcp::findings(app);
     if !servers.is_empty() {
         sections.push(("MCP servers", servers));

@@ -31,6 +31,7 @@ mod personality;
 mod processes;
 mod profile;
 mod routes;
+mod sandbox;
 mod secret;
 mod seed;
 mod sessions;

@@ -9,6 +9,7 @@ mod gate;
 mod mcp;
 mod redact;
 mod resume;
+mod sandbox;
 mod start;
 mod store;
 mod stream;
@@ -44,6 +45,7 @@ const GROUPS: &[(&str, Group)] = &[
     ("gate", gate::rows),
     ("audit", audit::rows),
     ("redact", redact::rows),
+    ("sandbox", sandbox::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),
 ];

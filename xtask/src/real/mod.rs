@@ -5,6 +5,7 @@ mod compacted;
 mod interop;
 mod mcp;
 mod mcp_serve;
+mod sandbox;
 mod talk;
 
 use anyhow::{Result, ensure};
@@ -12,7 +13,7 @@ use anyhow::{Result, ensure};
 use crate::args::Args;
 
 pub fn run(args: Args) -> Result<()> {
-    let suites = args.words(&["clients", "python", "mcp", "mcp-serve", "all"])?;
+    let suites = args.words(&["clients", "python", "mcp", "mcp-serve", "sandbox", "all"])?;
     let wanted = |suite: &str| suites.is_empty() || suites.iter().any(|s| s == suite || s == "all");
     let mut checks = Checks::default();
     if wanted("clients") {
@@ -28,6 +29,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     if wanted("mcp-serve") {
         mcp_serve::run(&mut checks)?;
+    }
+    if wanted("sandbox") {
+        sandbox::run(&mut checks)?;
     }
     let Checks {
         passed,

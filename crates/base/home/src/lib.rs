@@ -19,6 +19,7 @@ mod modes;
 pub mod profile;
 pub mod redact;
 mod resolve;
+pub mod secrets;
 mod write;
 pub mod yaml;
 

@@ -17,6 +17,7 @@ mod piped;
 mod process;
 mod pty;
 mod running;
+pub mod sandbox;
 mod scratch;
 mod shown;
 mod spawn;

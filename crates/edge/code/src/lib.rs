@@ -23,6 +23,7 @@ use futures::future::BoxFuture;
 use hermes_gate::{Gate, Permit};
 use hermes_home::Env;
 use hermes_home::redact::Redactor;
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{Lifeline, Mark, Spawn, Stdin, Tty};
 use hermes_types::{Args, Availability, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -50,6 +51,8 @@ pub struct CodeServices {
     /// For throw-away files.
     pub temp_dir: PathBuf,
     pub redactor: Redactor,
+    /// `terminal.sandbox`; `None`: off.
+    pub sandbox: Option<Arc<Sandbox>>,
     /// Where interrupted scripts end without anybody waiting; wait for it before leaving.
     pub dying: TaskTracker,
 }
@@ -156,9 +159,13 @@ impl ExecuteCode {
             took: began.elapsed(),
             limit: wait.limit,
         };
-        let answer = Answer::finished(&finished, &facts, &self.services.redactor);
-        Ok(match permit.note() {
-            Some(note) => answer.and("approval", note),
+        let mut answer = Answer::finished(&finished, &facts, &self.services.redactor);
+        if let Some(note) = permit.note() {
+            answer = answer.and("approval", note);
+        }
+        let sandbox = self.services.sandbox.as_ref();
+        Ok(match sandbox.and_then(|sandbox| sandbox.notice()) {
+            Some(notice) => answer.and("sandbox", notice),
             None => answer,
         })
     }
@@ -176,7 +183,11 @@ impl ExecuteCode {
         let staging = Staging::make(temp_dir, permit.command(), &module::text(&self.tools))?;
         let token = token().ok_or("The system has no random numbers.")?;
         let mark = Mark::new("HERMES_RPC_SOCKET", staging.socket().display().to_string());
-        let spawn = self.spawn(python, (&staging, &mark, &token), cx);
+        let mut spawn = self.spawn(python, (&staging, &mark, &token), cx);
+        if let Some(sandbox) = &self.services.sandbox {
+            let wrapped = sandbox.wrap(spawn).await;
+            spawn = wrapped.map_err(|refused| refused.to_string())?;
+        }
         let lifeline = self.lifeline().await;
         let script = Script::start(permit, spawn, (mark, staging), lifeline)?;
         let (tools, caller) = (self.tools.clone(), cx.caller.clone());

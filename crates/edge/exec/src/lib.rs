@@ -3,5 +3,6 @@
 pub mod backend;
 pub mod files;
 pub mod process;
+pub mod sandbox;
 pub mod terminal;
 pub mod worktree;

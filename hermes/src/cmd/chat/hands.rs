@@ -1,6 +1,6 @@
 //! The tools of a session, built from the settings.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,6 +21,7 @@ use hermes_gate::{
 use hermes_home::config::{Document, Settings};
 use hermes_home::yaml;
 use hermes_model::{MixtureOfAgents, RoutedModels};
+use hermes_proc::sandbox::Sandbox;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{AuditLog, Clarify, SessionSearch};
 use hermes_store::Store;
@@ -47,6 +48,7 @@ pub struct Hands {
     pub(super) terminal: Arc<TerminalServices>,
     pub(super) files: Arc<FileServices>,
     pub(super) gate: Arc<Gate>,
+    pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) checkpoints: Arc<Checkpoints>,
     /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
@@ -72,7 +74,8 @@ impl Hands {
                 &std::env::current_dir()?,
             ),
         };
-        let terminal = Arc::new(terminal_services(app, place));
+        let sandbox = sandbox(app, place, &cwd.get());
+        let terminal = Arc::new(terminal_services(app, place, sandbox.clone()));
         let gate = Arc::new(gate(app, talk, presence));
         let max_wait = terminal.limits.timeout;
         let files = Arc::new(file_services(app));
@@ -100,6 +103,7 @@ impl Hands {
             terminal,
             files,
             gate,
+            sandbox,
             checkpoints,
             children: TaskTracker::new(),
             witness: AuditLog::wanted(&app.home, &app.settings),
@@ -227,21 +231,38 @@ impl Tool for Noticed {
     }
 }
 
-fn terminal_services(app: &App, place: &Place) -> TerminalServices {
-    let settings = &app.settings;
-    let seconds = |key: &str| Duration::from_secs_f64(settings.number(key).clamp(1.0, 86_400.0));
+/// What commands may see of our environment.
+fn command_env(app: &App, place: &Place) -> Vec<(String, String)> {
     let passthrough = Passthrough {
-        owner: list(settings, "terminal.env_passthrough"),
+        owner: list(&app.settings, "terminal.env_passthrough"),
         skills: Vec::new(),
     };
     let mut env = child_env(&app.env, &passthrough, app.home.dir());
     env.retain(|(name, _)| place.passes(name));
+    env
+}
+
+/// The bounds of a session that begins in `dir`, if the owner wants any.
+fn sandbox(app: &App, place: &Place, dir: &Path) -> Option<Arc<Sandbox>> {
+    let program = std::env::current_exe().unwrap_or_default();
+    let plan = app.sandbox_plan(&program);
+    plan.sandbox(dir, &command_env(app, place))
+}
+
+fn terminal_services(app: &App, place: &Place, sandbox: Option<Arc<Sandbox>>) -> TerminalServices {
+    let settings = &app.settings;
+    let seconds = |key: &str| Duration::from_secs_f64(settings.number(key).clamp(1.0, 86_400.0));
     let registry = Registry {
         path: app.home.dir().join("processes.json"),
         modes: app.home.modes().clone(),
     };
+    let backend = LocalBackend::new(command_env(app, place));
+    let backend = match sandbox {
+        Some(sandbox) => backend.within(sandbox),
+        None => backend,
+    };
     TerminalServices {
-        shell: Shell::new(Arc::new(LocalBackend::new(env)), init_files(app)),
+        shell: Shell::new(Arc::new(backend), init_files(app)),
         processes: Processes::recorded_in(registry, app.redactor),
         limits: TerminalLimits {
             timeout: seconds("terminal.timeout"),

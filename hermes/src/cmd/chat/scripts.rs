@@ -39,6 +39,7 @@ impl Hands {
             hermes_home: app.home.dir().to_owned(),
             temp_dir: std::env::temp_dir(),
             redactor: app.redactor,
+            sandbox: self.sandbox.clone(),
             dying: self.children.clone(),
         }
     }

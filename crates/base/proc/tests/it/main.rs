@@ -5,6 +5,7 @@ mod lifeline;
 mod mark;
 mod piped;
 mod running;
+mod sandbox;
 
 use std::time::{Duration, Instant};
 

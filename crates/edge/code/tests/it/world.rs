@@ -51,6 +51,7 @@ impl World {
             hermes_home: dir.path().join("hermes"),
             temp_dir: dir.path().join("temp"),
             redactor: Redactor::default(),
+            sandbox: None,
             dying: TaskTracker::new(),
         };
         Self {

@@ -1,10 +1,12 @@
 //! This machine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_home::Env;
+use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{Event, Input, Lifeline, Running, Spawn, Watched};
 use tokio::sync::OnceCell;
 
@@ -18,6 +20,8 @@ pub struct LocalBackend {
     /// What commands may see of our environment.
     env: Vec<(String, String)>,
     temp_dir: PathBuf,
+    /// `terminal.sandbox`; `None`: off.
+    sandbox: Option<Arc<Sandbox>>,
     /// Ends foreground commands if we are killed. `None` inside: it could not be started, and they may outlive us.
     lifeline: OnceCell<Option<Lifeline>>,
 }
@@ -30,7 +34,27 @@ impl LocalBackend {
             shell: find_shell(&all),
             temp_dir: temp_dir(&all),
             env,
+            sandbox: None,
             lifeline: OnceCell::new(),
+        }
+    }
+
+    /// With every command held within these bounds.
+    #[must_use]
+    pub fn within(self, sandbox: Arc<Sandbox>) -> Self {
+        Self {
+            sandbox: Some(sandbox),
+            ..self
+        }
+    }
+
+    async fn confined(&self, spawn: Spawn) -> Result<Spawn, StartError> {
+        match &self.sandbox {
+            Some(sandbox) => {
+                let wrapped = sandbox.wrap(spawn).await;
+                wrapped.map_err(|refused| StartError(refused.to_string()))
+            }
+            None => Ok(spawn),
         }
     }
 
@@ -68,7 +92,9 @@ impl Backend for LocalBackend {
                 stdin: command.stdin,
                 tty: command.tty,
             };
-            let running = spawn
+            let running = self
+                .confined(spawn)
+                .await?
                 .start()
                 .map_err(|error| StartError(error.to_string()))?;
             let watched = match command.life {
@@ -86,6 +112,10 @@ impl Backend for LocalBackend {
 
     fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone()
+    }
+
+    fn notice(&self) -> Option<String> {
+        self.sandbox.as_ref()?.notice()
     }
 }
 
@@ -127,7 +157,8 @@ pub fn find_shell(env: &Env) -> PathBuf {
         .unwrap_or_else(|| "/bin/sh".into())
 }
 
-fn temp_dir(env: &Env) -> PathBuf {
+/// Where commands with this environment put what they throw away.
+pub fn temp_dir(env: &Env) -> PathBuf {
     ["TMPDIR", "TMP", "TEMP"]
         .iter()
         .filter_map(|name| env.filled(name).map(PathBuf::from))

@@ -1,5 +1,6 @@
 //! Where commands run. Everything above (shell state, waiting, limits) is the same for all backends.
 
+mod bounds;
 mod local;
 
 use std::path::PathBuf;
@@ -9,7 +10,8 @@ use hermes_proc::{Event, Input, Stdin, Tty};
 
 use hermes_gate::Permit;
 
-pub use local::{LocalBackend, find_shell};
+pub use bounds::Surroundings;
+pub use local::{LocalBackend, find_shell, temp_dir};
 
 /// A place that can run a bash script.
 pub trait Backend: Send + Sync {
@@ -22,6 +24,11 @@ pub trait Backend: Send + Sync {
 
     /// Where throw-away files go, in the backend's own terms.
     fn temp_dir(&self) -> PathBuf;
+
+    /// What the model should be told about how commands run here, once.
+    fn notice(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A script and its surroundings.

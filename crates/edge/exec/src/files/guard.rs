@@ -6,6 +6,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use hermes_home::secrets;
+
 use super::place::{Place, real_path};
 
 /// Trees only root changes.
@@ -22,49 +24,8 @@ const SYSTEM: &[&str] = &[
 /// macOS keeps everybody's temporary directory in a system tree.
 const SYSTEM_EXCEPT: &str = "/private/var/folders";
 
-/// Credentials, and files a shell runs at its start, in the user's home.
-const HOME: &[&str] = &[
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gh",
-    ".config/gcloud",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".bashrc",
-    ".zshrc",
-    ".profile",
-    ".bash_profile",
-    ".zprofile",
-];
-
-/// What Hermes keeps secrets in, in any profile.
-const HERMES_SECRETS: &[&str] = &[
-    ".env",
-    "auth",
-    "auth.json",
-    "auth.lock",
-    ".anthropic_oauth.json",
-    "webhook_subscriptions.json",
-    "cache/bws_cache.json",
-    "mcp-tokens",
-];
-
-/// What Hermes alone writes: rewriting it would falsify history or loosen the rules.
-const HERMES_OWN: &[&str] = &[
-    "config.yaml",
-    "pairing",
-    "sessions",
-    "state.db",
-    "state.db-wal",
-    "state.db-shm",
-];
+/// Besides its private things, what Hermes alone writes: rewriting it would loosen the rules.
+const HERMES_OWN: &[&str] = &["config.yaml"];
 
 /// Third-party text that could talk the model into something.
 const HERMES_UNTRUSTED: &str = "skills/.hub";
@@ -187,7 +148,7 @@ impl PathGuard {
                     "is an internal cache of untrusted skill texts. Use skills_list or skill_view.",
                 );
             }
-            if any_begins(inner, HERMES_SECRETS) {
+            if any_begins(inner, secrets::HERMES) {
                 return Some(
                     "is a credential store of Hermes; tools get these credentials by themselves.",
                 );
@@ -206,13 +167,18 @@ impl PathGuard {
             );
         }
         let in_home = |home: &PathBuf| {
-            path.strip_prefix(home)
-                .is_ok_and(|rest| any_begins(rest, HOME))
+            path.strip_prefix(home).is_ok_and(|rest| {
+                any_begins(rest, secrets::USER) || any_begins(rest, secrets::SHELL_START)
+            })
         };
         if self.user_homes.iter().any(in_home) {
             return Some("is a protected credential or shell start-up file.");
         }
-        let own = |inner| any_begins(inner, HERMES_SECRETS) || any_begins(inner, HERMES_OWN);
+        let own = |inner| {
+            [secrets::HERMES, secrets::HERMES_PRIVATE, HERMES_OWN]
+                .iter()
+                .any(|places| any_begins(inner, places))
+        };
         if self.in_hermes(path).is_some_and(own) {
             return Some(
                 "belongs to Hermes itself. Ask the owner to change it with `hermes config`.",

@@ -173,6 +173,9 @@ impl Terminal {
         for (name, note) in request.notes {
             answer = answer.and(name, note);
         }
+        if let Some(notice) = self.services.shell.notice() {
+            answer = answer.and("sandbox", notice);
+        }
         Ok(match approval {
             Some(approval) => answer.and("approval", approval),
             None => answer,

@@ -1,6 +1,15 @@
-//! The scripts a command is wrapped in: pure text, and only builtins, so that wrapping costs next to nothing.
+//! The scripts a command is wrapped in: text, and only builtins, so that wrapping costs next to nothing; and the files
+//! through which they speak to us.
 
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
+
+/// No directory has a longer name.
+const MAX_PATH: u64 = 4096;
 
 /// The files that carry a shell's state from one command to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +54,8 @@ impl StateFiles {
 
 /// Run once in a login shell: reads the init files and writes down what they defined.
 ///
-/// Written down on exit, so that an init file that exits, fails or prints doesn't spoil it. Functions with one
+/// Written down on exit, so that an init file that exits, fails or prints doesn't spoil it; what could not be written
+/// to its end, on a full disk, ends with another code than 0. Functions with one
 /// leading underscore are completion machinery and stay behind; so do our own.
 pub(super) fn init(files: &StateFiles, init_files: &[PathBuf]) -> String {
     let sources: String = init_files
@@ -62,10 +72,9 @@ _hermes_dump() {{
     done < <(declare -F)
     alias -p
     printf 'shopt -s expand_aliases\nset +e +u\n'
-  }} >| {snapshot}
-  export -p >| {exports}
+  }} >| {snapshot} && export -p >| {exports}
 }}
-trap _hermes_dump EXIT
+trap '_hermes_dump && exit 0; exit 1' EXIT
 {sources}exit 0
 "#,
         snapshot = quote(&files.snapshot()),
@@ -112,10 +121,33 @@ impl Wrap<'_> {
 }
 
 impl Leftovers {
+    /// Commands can write where these files are, and may have less rights than we: what they put there in the place of
+    /// ours must not lead us elsewhere. So no link is followed, nothing is waited for, and only what was written to its
+    /// end counts: a killed shell or a full disk leaves half of it.
+    pub fn read_cwd(&self) -> Option<PathBuf> {
+        let mut options = OpenOptions::new();
+        let options = options.read(true).custom_flags(O_NOFOLLOW | O_NONBLOCK);
+        let file = options.open(&self.cwd).ok()?;
+        file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let mut text = String::new();
+        file.take(MAX_PATH + 1).read_to_string(&mut text).ok()?;
+        let dir = PathBuf::from(text.strip_suffix('\n')?);
+        dir.is_absolute().then_some(dir)
+    }
+
+    /// Only where there is nothing yet.
+    pub fn write_script(&self, script: &str) -> io::Result<()> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&self.script)?;
+        file.write_all(script.as_bytes())
+    }
+
     fn save_on_exit(&self) -> String {
-        // The directory last: where it is written down, the exports are whole.
+        // The directory last: where it is written down, the exports are whole, also on a full disk.
         let save = format!(
-            "{{ \\export -p >| {}; \\command pwd -P >| {}; }} 2>/dev/null",
+            "{{ \\export -p >| {} && \\command pwd -P >| {}; }} 2>/dev/null",
             quote(&self.exports),
             quote(&self.cwd)
         );

@@ -21,6 +21,9 @@ use hermes_gate::Permit;
 const INIT_LIMIT: Duration = Duration::from_secs(15);
 /// sudo may ask a server who we are.
 const SUDO_LIMIT: Duration = Duration::from_secs(10);
+/// Where no program may gain rights, as in a sandbox, a password would be asked for in vain.
+const SUDO_ASKS: &str =
+    "command -v sudo && ! grep -qs '^NoNewPrivs:.*1' /proc/self/status && ! sudo -n true";
 /// Linux takes no longer single argument than 128 KiB.
 const MAX_ARGUMENT: usize = 120_000;
 
@@ -103,7 +106,9 @@ impl Shell {
         };
         let mut script = wrap.around(&compound_background(permit.command()));
         if script.len() > MAX_ARGUMENT {
-            fs::write(&leftovers.script, &script).map_err(|error| no_state(&error))?;
+            leftovers
+                .write_script(&script)
+                .map_err(|error| no_state(&error))?;
             script = format!(". {}", script::quote(&leftovers.script));
         }
         let command = Command {
@@ -121,13 +126,12 @@ impl Shell {
 
     /// Takes over the state a command left; where it ended up, if it got that far.
     pub(super) fn finished(&self, started: &Started) -> Option<PathBuf> {
+        let moved = started.leftovers.read_cwd();
         let Leftovers {
             cwd,
             exports,
             script,
         } = &started.leftovers;
-        let moved = fs::read_to_string(cwd).ok();
-        // Only a file that was written to its end replaces the last: a killed shell leaves half of one.
         if moved.is_some()
             && let Some(state) = self.state.get()
         {
@@ -138,14 +142,13 @@ impl Shell {
             // Most are not there any more, or never were.
             let _ = fs::remove_file(file);
         }
-        let moved = moved?;
-        Some(PathBuf::from(moved.strip_suffix('\n').unwrap_or(&moved)))
+        moved
     }
 
     /// Whether sudo is there and would want a password.
     pub(super) async fn sudo_asks(&self) -> bool {
         let command = Command {
-            script: "command -v sudo && ! sudo -n true".to_owned(),
+            script: SUDO_ASKS.to_owned(),
             dir: "/".into(),
             ..Command::default()
         };
@@ -172,6 +175,11 @@ impl Shell {
 
     pub(crate) fn temp_dir(&self) -> PathBuf {
         self.backend.temp_dir()
+    }
+
+    /// What the model should be told about how commands run, once.
+    pub(super) fn notice(&self) -> Option<String> {
+        self.backend.notice()
     }
 
     async fn state(&self) -> Result<&State, StartError> {
@@ -211,7 +219,7 @@ impl Shell {
         let mut handle = self.backend.start(permit, command).await?;
         match tokio::time::timeout(INIT_LIMIT, end(&mut *handle)).await {
             Err(_) => Err(StartError("it took too long".to_owned())),
-            Ok(Exit::Code(_)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
+            Ok(Exit::Code(0)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
             Ok(exit) => Err(StartError(format!("it ended with {exit:?}"))),
         }
     }

@@ -2,8 +2,10 @@
 
 mod background;
 mod fake;
+mod faults;
 mod foreground;
 mod kills;
+mod sandbox;
 mod state;
 mod sudo;
 

@@ -190,3 +190,35 @@ async fn nothing_stays_behind() {
     drop(services);
     assert_eq!(files(), None);
 }
+
+#[tokio::test]
+async fn what_a_command_puts_in_the_place_of_state_leads_nowhere() {
+    let desk = Desk::new();
+    let session = desk.session("one");
+    let secret = desk.home.home().join("secret");
+    std::fs::write(&secret, "/a/secret\n").unwrap();
+    let work = session.cwd.get();
+    // A link, or a pipe nobody writes to, where its own directory would be written down.
+    for put in [&format!("ln -s {} $f", secret.display()), "mkfifo $f"] {
+        let script = format!(
+            "trap - EXIT; for n in {{0..9}}; do f=$(echo $TMPDIR/hermes-shell-*)/cwd-$n; {put}; done"
+        );
+        let told = session.run(&script).await;
+        assert_eq!(told["exit_code"], 0, "{told}");
+        assert_eq!(session.cwd.get(), work);
+        session
+            .output("rm -f $TMPDIR/hermes-shell-*/cwd-*; cd .")
+            .await;
+    }
+    // And where a script too long for an argument would be.
+    session
+        .output(&format!(
+            "for n in {{1..30}}; do ln -s {} $(echo $TMPDIR/hermes-shell-*)/script-$n; done",
+            secret.display()
+        ))
+        .await;
+    let long = format!("x=\"{}\"", "it's ".repeat(20_000));
+    let result = session.run(&long).await;
+    assert_eq!(result["status"], "error", "{result}");
+    assert_eq!(std::fs::read_to_string(&secret).unwrap(), "/a/secret\n");
+}
