@@ -7,6 +7,7 @@
     reason = "tests fail by panicking and start the program themselves"
 )]
 
+mod approvals;
 mod audit;
 mod auth;
 mod backup;

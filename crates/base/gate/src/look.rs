@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
+use crate::danger::{self, Together};
 use crate::runs::{self, Place};
 use crate::shell::{self, MARKS, Script, Simple};
-use crate::{danger, hardline, program};
+use crate::{hardline, program};
 use hermes_proc::strip_ansi;
+use icu_normalizer::ComposingNormalizerBorrowed;
 
 /// Longer commands are not looked at but refused; the kernel takes no longer argument anyway.
 const MAX_CHARS: usize = 128_000;
@@ -38,7 +40,7 @@ pub struct Places {
 pub struct Findings {
     /// Never runs.
     pub hardline: Option<String>,
-    /// Runs if the owner agrees.
+    /// Runs if the owner agrees. Not looked for any further in what never runs.
     pub dangers: Vec<String>,
     /// `sudo -S`: it waits for a password where the command's data comes from.
     pub sudo_reads_input: bool,
@@ -53,7 +55,7 @@ pub struct Findings {
 /// Looks at a command and at all it would start.
 pub fn look(command: &str, places: &Places) -> Findings {
     let mut findings = Findings::default();
-    if command.chars().nth(MAX_CHARS).is_some() {
+    if is_too_long(command) {
         findings.hardline = Some(TOO_MUCH.to_owned());
         return findings;
     }
@@ -69,8 +71,12 @@ pub fn look(command: &str, places: &Places) -> Findings {
     let literal = literal(command);
     seen.script(&literal, Vec::new(), 0, Place::Here);
     let folded = folded(&literal);
-    if folded != literal {
-        seen.script(&folded, Vec::new(), 0, Place::Here);
+    if !seen.is_settled() && folded != literal {
+        // One character can become eighteen.
+        match is_too_long(&folded) {
+            true => seen.forbid(TOO_MUCH, Place::Here),
+            false => seen.script(&folded, Vec::new(), 0, Place::Here),
+        }
     }
     if literal.len() > MAX_UNBROKEN && !literal.contains([';', '&', '|', '\n']) {
         seen.unfollowed = true;
@@ -157,26 +163,36 @@ impl Seen<'_> {
         let mut script = shell::parse_after(text, known, self.expanded);
         self.expanded = script.expanded;
         self.findings.steps += script.steps;
-        self.commands += script.commands().count();
+        self.commands += script.pipelines.iter().map(Vec::len).sum::<usize>();
         if self.commands > MAX_COMMANDS {
             return self.forbid(TOO_MUCH, place);
         }
         self.places.fold(&mut script);
         let interpreted = std::mem::replace(&mut self.interprets, false);
+        let mut together = Together::default();
         for pipeline in &script.pipelines {
+            if self.is_settled() {
+                break;
+            }
+            pipeline.iter().for_each(|simple| together.note(simple));
             self.pipeline(pipeline, &script, depth, place);
         }
-        self.whole(text, &script, place);
+        self.whole(text, &script, together, place);
         self.interprets |= interpreted;
         self.findings.scripts.push(script);
     }
 
+    /// It never runs: whatever else could be said changes nothing.
+    fn is_settled(&self) -> bool {
+        self.findings.hardline.is_some()
+    }
+
     /// What only all of a script tells.
-    fn whole(&mut self, text: &str, script: &Script, place: Place) {
+    fn whole(&mut self, text: &str, script: &Script, together: Together, place: Place) {
         if hardline::is_fork_bomb(script) {
             self.forbid("fork bomb", place);
         }
-        for key in danger::of_script(script) {
+        for key in together.dangers(script) {
             self.findings.add(key);
         }
         self.unfollowed |= script.cut;
@@ -351,7 +367,7 @@ impl Spelled {
 
     /// `/home/me/x` as `~/x`, and the Hermes home as `~/.hermes`, also behind `option=`.
     fn fold_word(&self, word: &mut String) {
-        if !word.contains('/') {
+        if !word.bytes().any(|byte| byte == b'/') {
             return;
         }
         let behind = word.find('=').map_or(0, |at| at + 1);
@@ -367,36 +383,29 @@ impl Spelled {
     }
 }
 
+fn is_too_long(text: &str) -> bool {
+    text.len() > MAX_CHARS && text.chars().nth(MAX_CHARS).is_some()
+}
+
 /// The command as a shell would get it. Our own marks mean nothing to anybody.
 fn literal(command: &str) -> Cow<'_, str> {
     let meant = |c: char| c != '\0' && !MARKS.contains(&c);
-    match command.chars().all(meant) {
+    match command.bytes().all(|byte| byte.is_ascii() && byte != 0) || command.chars().all(meant) {
         true => command.into(),
         false => command.chars().filter(|c| meant(*c)).collect(),
     }
 }
 
-/// Without what only serves to look different: colours, letters from other corners of Unicode.
+/// Without what only serves to look different: colours, letters from other corners of Unicode (NFKC).
 fn folded(literal: &str) -> Cow<'_, str> {
     if literal.is_ascii() && !literal.contains('\u{1b}') {
         return literal.into();
     }
-    strip_ansi(literal)
-        .chars()
-        .map(|c| match u32::from(c) {
-            code @ 0xff01..=0xff5e => ascii(code - 0xff01 + 0x21, c),
-            code @ 0x1d400..=0x1d6a3 => match (code - 0x1d400) % 52 {
-                upper @ 0..=25 => ascii(0x41 + upper, c),
-                lower => ascii(0x61 + lower - 26, c),
-            },
-            0x3000 | 0xa0 => ' ',
-            _ => c,
-        })
-        .collect()
-}
-
-fn ascii(code: u32, otherwise: char) -> char {
-    char::from_u32(code).unwrap_or(otherwise)
+    let folds = ComposingNormalizerBorrowed::new_nfkc();
+    match strip_ansi(literal) {
+        Cow::Borrowed(same) => folds.normalize(same),
+        Cow::Owned(stripped) => folds.normalize(&stripped).into_owned().into(),
+    }
 }
 
 fn asks_on_input(words: &[String]) -> bool {

@@ -76,6 +76,12 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     if pattern.trim_matches('*').is_empty() {
         return false;
     }
+    if !pattern
+        .bytes()
+        .any(|byte| matches!(byte, b'*' | b'?' | b'['))
+    {
+        return pattern.eq_ignore_ascii_case(name);
+    }
     let name = name.as_bytes();
     // Bit by bit: how much of the name the pattern may have used up so far.
     let mut used = 1_u32;
@@ -122,8 +128,7 @@ fn below_home(path: &str) -> Option<&str> {
 
 /// In lower case, and without detours.
 fn tidy(path: &str) -> Cow<'_, str> {
-    let straight = !path.contains("//") && !path.contains("/.") && !path.ends_with('/');
-    if straight && !path.contains(|c: char| c.is_uppercase()) {
+    if is_tidy(path) {
         return path.into();
     }
     let path = path.to_lowercase();
@@ -137,4 +142,15 @@ fn tidy(path: &str) -> Cow<'_, str> {
     }
     let root = if path.starts_with('/') { "/" } else { "" };
     format!("{root}{}", parts.join("/")).into()
+}
+
+/// In one pass: it is asked several times of every file that is written to.
+fn is_tidy(path: &str) -> bool {
+    let mut before = b' ';
+    let straight = path.bytes().all(|byte| {
+        let detour = before == b'/' && matches!(byte, b'/' | b'.');
+        before = byte;
+        !detour && byte.is_ascii() && !byte.is_ascii_uppercase()
+    });
+    straight && before != b'/'
 }

@@ -265,6 +265,9 @@ const NOTABLE: [&str; 149] = [
     "zstd",
 ];
 
+/// What a file may be called, in bytes.
+const MAX_NAME: usize = 255;
+
 /// Programs one command may start; nobody stacks more wrappers, or has `find` start more.
 const MAX_STARTED: usize = 16;
 
@@ -304,11 +307,35 @@ pub(super) fn is_notable(words: &[String]) -> bool {
     let name = name(words);
     let bare = name.strip_suffix(".exe").unwrap_or(&name);
     let bare = bare.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    NOTABLE.binary_search(&&*name).is_ok()
-        || NOTABLE.binary_search(&bare).is_ok()
+    is_known(&name)
+        || (bare.len() < name.len() && is_known(bare))
         || name.starts_with("mkfs.")
         || is_unknowable(words)
 }
+
+/// Asked of every command: how a name begins and how long it is rules most of them out.
+fn is_known(name: &str) -> bool {
+    let Some([first, second]) = name.as_bytes().first_chunk() else {
+        return NOTABLE.binary_search(&name).is_ok();
+    };
+    let lengths = LENGTHS[usize::from(first % 32)][usize::from(second % 32)];
+    let possible = lengths & (1 << (name.len() % 32)) != 0;
+    possible && NOTABLE.binary_search(&name).is_ok()
+}
+
+/// Which lengths the notable programs have that begin with these two letters, as bits.
+static LENGTHS: [[u32; 32]; 32] = {
+    let mut lengths = [[0; 32]; 32];
+    let mut at = 0;
+    while at < NOTABLE.len() {
+        let name = NOTABLE[at].as_bytes();
+        if name.len() > 1 {
+            lengths[name[0] as usize % 32][name[1] as usize % 32] |= 1 << (name.len() % 32);
+        }
+        at += 1;
+    }
+    lengths
+};
 
 /// Whether the program's name is made of something that cannot be resolved.
 pub(super) fn is_unknowable(words: &[String]) -> bool {
@@ -320,8 +347,15 @@ pub(super) fn is_unknowable(words: &[String]) -> bool {
 /// A program's bare name: without its directory, in lower case as some file systems read it.
 pub(super) fn name(words: &[String]) -> Cow<'_, str> {
     let word = words.first().map_or("", String::as_str);
-    let word = word.rsplit('/').next().unwrap_or(word);
-    match word.contains(|c: char| c.is_uppercase()) {
+    // No file has a longer name: of what is longer, all is taken and nothing fits.
+    let end = &word.as_bytes()[word.len().saturating_sub(MAX_NAME + 1)..];
+    let word = match end.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => &word[word.len() - end.len() + at + 1..],
+        None if word.len() > MAX_NAME => return word.into(),
+        None => word,
+    };
+    let small = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    match !word.bytes().all(small) && word.contains(|c: char| c.is_uppercase()) {
         true => word.to_lowercase().into(),
         false => word.into(),
     }
@@ -384,6 +418,8 @@ mod tests {
     #[test]
     fn the_list_of_notable_programs_is_in_order_and_has_all_wrappers() {
         assert!(NOTABLE.is_sorted());
+        assert!(NOTABLE.iter().all(|name| is_known(name)));
+        assert!(!is_known("lx") && !is_known("") && !is_known("x"));
         let missing: Vec<&str> = WRAPPERS
             .iter()
             .map(|wrapper| wrapper.name)

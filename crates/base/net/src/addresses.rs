@@ -13,16 +13,22 @@ pub enum Addresses {
     V4,
 }
 
-/// Finds IPv4 addresses. What is written as an address needs no finding and is taken as it is.
+/// Asks the system. What is written as an address needs no finding and is taken as it is.
 #[derive(Debug)]
-pub(crate) struct V4;
+pub(crate) struct Lookup(pub Addresses);
 
-impl Resolve for V4 {
+impl Resolve for Lookup {
     fn resolve(&self, name: Name) -> Resolving {
+        let wanted = self.0;
         Box::pin(async move {
             let found = tokio::net::lookup_host((name.as_str(), 0)).await;
             let found: Result<_, Box<dyn Error + Send + Sync>> = found.map_err(Into::into);
-            Ok(Box::new(v4(found?.collect()).into_iter()) as Addrs)
+            let found: Vec<SocketAddr> = found?.collect();
+            let found = match wanted {
+                Addresses::All => found,
+                Addresses::V4 => v4(found),
+            };
+            Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
@@ -52,7 +58,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_is_found() {
-        let found = V4.resolve("localhost".parse().unwrap()).await;
+        let lookup = Lookup(Addresses::V4);
+        let found = lookup.resolve("localhost".parse().unwrap()).await;
         let found: Vec<_> = found.unwrap_or_else(|error| panic!("{error}")).collect();
         assert!(
             !found.is_empty() && found.iter().all(SocketAddr::is_ipv4),

@@ -1,12 +1,13 @@
 //! The one place where HTTP clients are built: one TLS provider, one set of timeouts, honest about who we are.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, ClientBuilder};
 
-use crate::addresses::{self, Addresses};
+use crate::addresses::{Addresses, Lookup};
 use crate::tls::{Tls, TlsError};
 
 /// Redirects within one host are rare and short; more of them is a loop.
@@ -81,6 +82,20 @@ pub enum Error {
 /// Builds a client. It is cheap to clone and shares its connections with its clones. Building another one costs
 /// little too: certificates are loaded once.
 pub fn client(options: &Options) -> Result<Client, Error> {
+    builder(options)?.build().map_err(Error::Client)
+}
+
+/// As [`client`], but `host` is at these addresses and nowhere else.
+pub(crate) fn client_at(
+    options: &Options,
+    host: &str,
+    addresses: &[SocketAddr],
+) -> Result<Client, Error> {
+    let builder = builder(options)?.resolve_to_addrs(host, addresses);
+    builder.build().map_err(Error::Client)
+}
+
+fn builder(options: &Options) -> Result<ClientBuilder, Error> {
     let tls = match &options.tls {
         Some(tls) => tls.clone(),
         None if options.reach == Reach::Loopback => Tls::nobody()?,
@@ -103,11 +118,10 @@ pub fn client(options: &Options) -> Result<Client, Error> {
         Sockets::Wary => watched(builder).pool_idle_timeout(seconds(5)),
         Sockets::Single => watched(builder).pool_max_idle_per_host(0),
     };
-    let builder = match options.addresses {
+    Ok(match options.addresses {
         Addresses::All => builder,
-        Addresses::V4 => builder.dns_resolver(Arc::new(addresses::V4)),
-    };
-    builder.build().map_err(Error::Client)
+        Addresses::V4 => builder.dns_resolver(Arc::new(Lookup(Addresses::V4))),
+    })
 }
 
 /// A machine that slept or changed its network has connections that are dead without knowing it; requests in

@@ -1,11 +1,13 @@
 //! What every crate that talks to the network shares: one way to build an HTTP client, to read server-sent
-//! events, to wait before a retry, to stop in time, and to be found by a browser that comes back from a login.
+//! events, to wait before a retry, to stop in time, to be found by a browser that comes back from a login, and
+//! to fetch what somebody else chose without being led into this network.
 
 mod addresses;
 pub mod backoff;
 pub mod callback;
 mod client;
 mod deadline;
+pub mod guarded;
 pub mod sse;
 mod tls;
 mod trouble;

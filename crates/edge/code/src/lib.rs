@@ -146,6 +146,9 @@ impl ExecuteCode {
             .start(&permit, python, cx)
             .await
             .map_err(Answer::error)?;
+        // Before the script's own calls can take it: the model is to hear it.
+        let sandbox = self.services.sandbox.as_ref();
+        let notice = sandbox.and_then(|sandbox| sandbox.notice());
         let limit = self.services.limits.timeout;
         let wait = Wait {
             scope: &cx.scope,
@@ -163,8 +166,7 @@ impl ExecuteCode {
         if let Some(note) = permit.note() {
             answer = answer.and("approval", note);
         }
-        let sandbox = self.services.sandbox.as_ref();
-        Ok(match sandbox.and_then(|sandbox| sandbox.notice()) {
+        Ok(match notice {
             Some(notice) => answer.and("sandbox", notice),
             None => answer,
         })

@@ -22,7 +22,7 @@ use crate::ask::{Asking, SessionAsker};
 use crate::begin::{Beginning, Current};
 use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
-use crate::jobs::StopJobs;
+use crate::jobs::{Forget, StopJobs};
 use crate::personality::Personalities;
 use crate::rollback::Rollback;
 use crate::servers::ToolServers;
@@ -141,6 +141,7 @@ impl Session {
             started: clock::now(),
             wanted_title: None,
             stop_jobs: None,
+            forget: None,
             servers: None,
             personalities: None,
             rollback: None,
@@ -195,6 +196,7 @@ pub struct Live {
     /// What goes on beside the turns.
     pub(crate) aside: JoinSet<()>,
     pub(crate) stop_jobs: Option<StopJobs>,
+    pub(crate) forget: Option<Forget>,
     pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
     pub(crate) rollback: Option<Rollback>,

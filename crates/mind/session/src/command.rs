@@ -74,6 +74,7 @@ impl Live {
         if let Err(error) = self.open(Which::New).await {
             return error.to_string();
         }
+        self.forget_permissions();
         let stopped = self.stop_jobs(before).await;
         let stopped = stopped.map(|told| format!("{told}\n")).unwrap_or_default();
         if title.is_empty() {
@@ -97,11 +98,11 @@ impl Live {
             Ok(id) => {
                 self.end_with("resumed_other").await;
                 match self.open(Which::Existing(id)).await {
-                    Ok(()) => format!(
-                        "↻ Resumed session {} ({} messages)",
-                        self.id,
-                        self.conversation.messages().len()
-                    ),
+                    Ok(()) => {
+                        self.forget_permissions();
+                        let count = self.conversation.messages().len();
+                        format!("↻ Resumed session {} ({count} messages)", self.id)
+                    }
                     Err(error) => error.to_string(),
                 }
             }

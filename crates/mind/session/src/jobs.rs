@@ -1,4 +1,5 @@
-//! Background jobs of a session: who started them knows how to end them, the session when.
+//! What ends with a conversation besides its turn: background jobs and what was allowed in it. Who keeps them
+//! knows how to end them, the session when.
 
 use std::sync::Arc;
 
@@ -10,7 +11,24 @@ use crate::actor::Live;
 /// Ends all jobs of a session; says how many there were.
 pub type StopJobs = Arc<dyn Fn(SessionId) -> BoxFuture<'static, usize> + Send + Sync>;
 
+/// Takes back what the owner allowed for one conversation.
+pub type Forget = Arc<dyn Fn() + Send + Sync>;
+
 impl Live {
+    /// With permissions that end with the conversation they were given in.
+    #[must_use]
+    pub fn with_permissions(mut self, forget: Forget) -> Self {
+        self.forget = Some(forget);
+        self
+    }
+
+    /// Another conversation begins: nothing that was allowed in the last one is allowed in it.
+    pub(crate) fn forget_permissions(&self) {
+        if let Some(forget) = &self.forget {
+            forget();
+        }
+    }
+
     /// With jobs that end with `/stop`, and with the conversation they were started in.
     #[must_use]
     pub fn with_jobs(mut self, stop: StopJobs) -> Self {

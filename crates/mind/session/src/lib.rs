@@ -34,7 +34,7 @@ pub use compaction::compaction;
 pub use delegate::{ChildHands, ChildServices, Delegate, Delegation, MakeHands, Timing};
 pub use feed::Feed;
 pub use insights::{Line, Section};
-pub use jobs::StopJobs;
+pub use jobs::{Forget, StopJobs};
 pub use personality::Personalities;
 pub use prompt::{OwnCheckout, Surroundings, system_prompt};
 pub use recall::SessionSearch;

@@ -29,7 +29,7 @@ use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, Tool
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use hermes_session::{StopJobs, ToolSource};
+use hermes_session::{Forget, StopJobs, ToolSource};
 
 use super::keep::checkpoints;
 use super::open::Presence;
@@ -165,6 +165,12 @@ impl Hands {
             let processes = processes.clone();
             async move { processes.stop_session(&id).await }.boxed()
         })
+    }
+
+    /// What another conversation must not inherit.
+    pub fn forget(&self) -> Forget {
+        let gate = self.gate.clone();
+        Arc::new(move || gate.forget())
     }
 
     /// Ends what the session started: a person who leaves, or a script whose answer is there, wants no servers

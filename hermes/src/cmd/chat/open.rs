@@ -188,6 +188,7 @@ impl Ready {
         let mut live = live
             .with_jobs(hands.stop_jobs())
             .with_rollback(hands.rollback())
+            .with_permissions(hands.forget())
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
             .with_spending(spending(app))

@@ -15,14 +15,18 @@ const WAIT: Duration = Duration::from_secs(20);
 
 with_both!(
     shell_state_and_the_notice,
+    a_script_is_held_too,
     a_foreground_command_dies_with_a_killed_hermes,
     a_background_job_does_not,
 );
 
 /// A bench whose model makes these calls of `terminal`, one per reply.
 fn bench(calls: &[Value], sandbox: &str) -> Bench {
-    let call =
-        |arguments: &Value| json!({"tool_calls": [{"name": "terminal", "arguments": arguments}]});
+    bench_of("terminal", calls, sandbox)
+}
+
+fn bench_of(tool: &str, calls: &[Value], sandbox: &str) -> Bench {
+    let call = |arguments: &Value| json!({"tool_calls": [{"name": tool, "arguments": arguments}]});
     let mut steps = vec![json!({"when": {"tools": false}, "text": "A title", "repeat": true})];
     steps.extend(calls.iter().map(call));
     steps.push(json!({"text": "done", "repeat": true}));
@@ -99,6 +103,39 @@ async fn shell_state_and_the_notice(by: By) {
                 .contains(&format!("commands are confined by {name}")),
             "{doctor}"
         );
+    })
+    .await;
+}
+
+async fn a_script_is_held_too(by: By) {
+    apart(move || {
+        // Where it may write is known only when the bench is there.
+        let code = "import os\n\
+            home = os.environ['USER_HOME']\n\
+            open('in.txt', 'w').write('x')\n\
+            try:\n    open(home + '/out.txt', 'w')\nexcept OSError:\n    print('held')\n\
+            from hermes_tools import terminal\n\
+            print(terminal('echo from the tool')['output'])\n";
+        let config = "{sandbox: auto, env_passthrough: [USER_HOME]}";
+        let bench = bench_of("execute_code", &[json!({"code": code})], config);
+        let bin = bench.home.work().with_file_name("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let python = ["/usr/local/bin/python3", "/usr/bin/python3"];
+        let python = python.iter().find(|path| Path::new(path).exists()).unwrap();
+        std::os::unix::fs::symlink(python, bin.join("python3")).unwrap();
+        let home = bench.home.home();
+        let mut hermes = with(&bench, by, &["-z", "go"]).env("USER_HOME", &home);
+        if by == By::Landlock {
+            hermes = hermes.env("PATH", bin);
+        }
+        assert_eq!(hermes.run().ok(), "done\n");
+        let result = &results(&bench)[0];
+        assert_eq!(result["output"], "held\nfrom the tool", "{result}");
+        assert!(
+            result["sandbox"].as_str().unwrap().contains("confined by"),
+            "{result}"
+        );
+        assert!(bench.home.work().join("in.txt").exists() && !home.join("out.txt").exists());
     })
     .await;
 }

@@ -23,15 +23,13 @@ pub(super) fn is_recursive(args: &[String]) -> bool {
 
 pub(super) fn xargs(words: &[String]) -> Option<&'static str> {
     let removes = |words: &&[String]| &*name(words) == "rm";
-    started(words)[1..]
-        .iter()
-        .any(removes)
-        .then_some("xargs with rm")
+    let found = started(words).iter().skip(1).any(removes);
+    found.then_some("xargs with rm")
 }
 
 pub(super) fn find(words: &[String]) -> Option<&'static str> {
     let removes = |words: &&[String]| started(words).iter().any(|inner| &*name(inner) == "rm");
-    if started(words)[1..].iter().any(removes) {
+    if started(words).iter().skip(1).any(removes) {
         Some("find -exec/-execdir rm")
     } else if words.iter().any(|word| word == "-delete") {
         Some("find -delete")
@@ -163,13 +161,6 @@ pub(super) fn in_place_by_script(args: &[String]) -> Option<&'static str> {
 }
 
 pub(super) fn runs_what_it_made_runnable(script: &Script) -> bool {
-    let chmod = |word: &String| word.ends_with("chmod");
-    if !script
-        .commands()
-        .any(|simple| simple.words.iter().any(chmod))
-    {
-        return false;
-    }
     let runnable = |mode: &String| mode.ends_with("+x");
     let mut commands = script.commands();
     let made = commands.by_ref().find_map(|simple| {

@@ -175,14 +175,32 @@ fn looks_up_processes(simple: &Simple) -> bool {
     matches!(&*last, "pgrep" | "pidof")
 }
 
-/// What only the commands together tell.
-pub(super) fn of_script(script: &Script) -> Vec<&'static str> {
-    let mut found = Vec::new();
-    if files::runs_what_it_made_runnable(script) {
-        found.push("chmod +x followed by immediate execution");
+/// What only the commands together tell. Collected one by one: with what it takes in only one of them, most
+/// scripts need no second look.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Together {
+    chmod: bool,
+    gateway: bool,
+}
+
+impl Together {
+    pub(super) fn note(&mut self, simple: &Simple) {
+        for word in &simple.words {
+            self.chmod |= word.ends_with("chmod");
+            self.gateway |= word == "gateway";
+        }
     }
-    if services::starts_gateway_loose(script) {
-        found.push("start gateway outside systemd (use 'systemctl --user restart hermes-gateway')");
+
+    pub(super) fn dangers(self, script: &Script) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        if self.chmod && files::runs_what_it_made_runnable(script) {
+            found.push("chmod +x followed by immediate execution");
+        }
+        if self.gateway && services::starts_gateway_loose(script) {
+            found.push(
+                "start gateway outside systemd (use 'systemctl --user restart hermes-gateway')",
+            );
+        }
+        found
     }
-    found
 }

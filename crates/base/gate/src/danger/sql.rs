@@ -20,6 +20,10 @@ const CLIENTS: [&str; 12] = [
 ];
 
 pub(super) fn of(simple: &Simple, script: &Script) -> Option<&'static str> {
+    let mut texts = simple.words.iter().chain(script.documents_of(simple));
+    if !texts.any(|text| mentions_verb(text)) {
+        return None;
+    }
     let program = simple.words.first()?;
     let program = program.rsplit('/').next().unwrap_or(program);
     let text_at = match program {

@@ -25,8 +25,22 @@ impl Reader<'_, '_> {
             '{' => self.word().push(OPEN),
             ',' => self.word().push(COMMA),
             '}' => self.word().push(CLOSE),
-            c => self.word().push(c),
+            c => self.run_of(c, is_ordinary),
         }
+    }
+
+    /// This character and those behind it that mean nothing but themselves, all at once.
+    fn run_of(&mut self, first: char, ordinary: fn(char) -> bool) {
+        let text = self.text;
+        let rest = &text[self.pos..];
+        let count = rest.iter().position(|c| !ordinary(*c));
+        let rest = &rest[..count.unwrap_or(rest.len())];
+        let word = self.word();
+        word.reserve(rest.len() + 1);
+        word.push(first);
+        word.extend(rest);
+        self.pos += rest.len();
+        self.script.steps += rest.len();
     }
 
     fn quote(&mut self) -> &mut String {
@@ -40,7 +54,7 @@ impl Reader<'_, '_> {
         loop {
             match self.take_raw() {
                 Some('\'') => return,
-                Some(c) => self.word().push(c),
+                Some(c) => self.run_of(c, |c| c != '\''),
                 None => return self.malformed(),
             }
         }
@@ -67,7 +81,7 @@ impl Reader<'_, '_> {
             },
             '$' => self.dollar(Quoting::Double),
             '`' => self.backticks(Quoting::Double),
-            c => self.word().push(c),
+            c => self.run_of(c, |c| c == ' ' || is_ordinary(c)),
         }
     }
 
@@ -269,4 +283,9 @@ impl Reader<'_, '_> {
         let value = self.script.vars.get(name)?.clone();
         self.grows_by(value.len()).then_some(value)
     }
+}
+
+/// Whether a character is itself wherever it stands, in quotes and outside.
+fn is_ordinary(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '=' | '%' | '@')
 }

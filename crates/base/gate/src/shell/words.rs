@@ -16,10 +16,12 @@ const MAX_LENGTH: usize = 4096;
 
 /// `NAME=value`
 pub(crate) fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let name = name.strip_suffix('+').unwrap_or(name);
-    let named = name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
-        && name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
+    // Byte by byte: it is asked of every word, and most are none from the first or second letter on.
+    let letter = |byte: &u8| *byte == b'_' || byte.is_ascii_alphanumeric();
+    let end = word.bytes().position(|byte| !letter(&byte))?;
+    let (name, rest) = word.split_at(end);
+    let value = rest.strip_prefix('+').unwrap_or(rest).strip_prefix('=')?;
+    let named = name.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic());
     named.then_some((name, value))
 }
 
@@ -116,7 +118,7 @@ pub(super) enum Expansion {
 
 /// `a{b,c}` is two words. Braces in braces are taken from the inside out.
 pub(super) fn expand(word: &str) -> Expansion {
-    if !word.contains([OPEN, COMMA, CLOSE]) {
+    if word.is_ascii() || !word.contains([OPEN, COMMA, CLOSE]) {
         return Expansion::None;
     }
     if !word.contains(OPEN) || !word.contains(COMMA) {
@@ -176,7 +178,7 @@ fn expression(word: &str) -> Option<(usize, usize)> {
 
 pub(super) fn plain(word: &str) -> String {
     let mut plain = word.to_owned();
-    if word.contains(|c| MARKS.contains(&c)) {
+    if !word.is_ascii() && word.contains(|c| MARKS.contains(&c)) {
         plain = word
             .replace(OPEN, "{")
             .replace(COMMA, ",")

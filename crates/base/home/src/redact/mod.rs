@@ -12,6 +12,7 @@ mod value;
 use std::borrow::Cow;
 
 pub use mask::{contains_sentinel, marks, mask_display, mask_token};
+pub use prefix::contains_key;
 pub use value::is_secret_name;
 
 /// Whether the owner wants redaction. Read once at start: a model that can run commands must not be able to

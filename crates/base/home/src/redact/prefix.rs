@@ -135,6 +135,11 @@ pub(super) fn redact(text: &str, mode: Mode) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
+/// Whether a text holds a key as one of the vendors makes them.
+pub fn contains_key(text: &str) -> bool {
+    matches!(redact(text, Mode::Text), Cow::Owned(_))
+}
+
 fn any_prefix() -> String {
     let texts: Vec<_> = PREFIXES
         .iter()
@@ -182,4 +187,15 @@ impl Shape {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"_-".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_from_words() {
+        assert!(contains_key("https://x.test/?q=ghp_abcdefghijklmnop1234"));
+        assert!(!contains_key("https://x.test/task-force?q=sk_bulk_insert"));
+    }
 }

@@ -1,6 +1,8 @@
 //! Clients against a TLS server whose certificates only tests trust.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod guarded;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

@@ -12,6 +12,7 @@ mod delegate;
 mod recall;
 mod spending;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -341,6 +342,26 @@ async fn a_title_that_waits_is_not_for_another_conversation() {
     let bench = Bench::new([Canned::text("one")]).await;
     converse(&bench, &["/title my talk", "/new", "hello"]).await;
     assert!(bench.store.find_by_title("my talk").await.is_err());
+}
+
+// Not by `/stop`: the conversation goes on.
+#[tokio::test]
+async fn what_was_allowed_ends_with_the_conversation() {
+    let bench = Bench::new(["one", "two", "three"].map(Canned::text)).await;
+    for (lines, expected) in [
+        (&["hello", "/stop", "more"][..], 0),
+        (&["/new", "hello"], 1),
+        (&["/new", "/resume nothing of the kind"], 1),
+    ] {
+        let forgotten = Arc::new(AtomicUsize::new(0));
+        let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+        let count = forgotten.clone();
+        let live = live.with_permissions(Arc::new(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        }));
+        converse_in((session, live, feed), lines).await;
+        assert_eq!(forgotten.load(Ordering::SeqCst), expected, "{lines:?}");
+    }
 }
 
 // Background jobs end with `/stop`, and with the conversation they belong to; not with another one's.

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 
-use super::{LONG, USUAL};
+use crate::{LONG, USUAL};
 
 /// A few changes to one of the seeds.
 pub fn changed(seeds: &[String], pieces: &[&str], rng: &mut Rng) -> String {

@@ -3,20 +3,27 @@
 
 #![allow(clippy::print_stdout, reason = "its figures are read from stdout")]
 
+#[path = "../clock.rs"]
+mod clock;
+
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
+use clock::spent;
 use hermes_gate::{Places, look};
-use nix::time::{ClockId, clock_gettime};
 
 const LARGE: usize = 100_000;
 
 fn main() -> Result<()> {
-    let rounds = std::env::args().nth(1).context("ROUNDS")?.parse()?;
+    let mut args = std::env::args().skip(1);
+    let rounds = args.next().context("ROUNDS [SHAPE]")?.parse()?;
+    let only = args.next();
+    let wanted = |name: &str| only.as_deref().is_none_or(|only| only == name);
     let mut figures = BTreeMap::new();
-    figures.insert("ordinary", ordinary(rounds));
-    for (name, text) in large() {
+    if wanted("ordinary") {
+        figures.insert("ordinary", ordinary(rounds));
+    }
+    for (name, text) in large().into_iter().filter(|(name, _)| wanted(name)) {
         let rounds = (rounds / 100).max(3);
         figures.insert(name, times(&text, rounds));
     }
@@ -61,6 +68,9 @@ fn large() -> Vec<(&'static str, String)> {
         ("backticks", fill("p`ow")),
         ("escapes", fill("echo \u{1b}]; rm -rf /")),
         ("quotes", fill("\"'\"'")),
+        ("pipelines", fill("printf 'a\\n' | xargs -n1 ls | ")),
+        ("small documents", fill("su - <<< 'rm -rf x' ")),
+        ("other letters", fill("𝐫𝐦 -rf x\n")),
     ]
 }
 
@@ -76,9 +86,4 @@ fn times(command: &str, rounds: usize) -> Vec<f64> {
         (spent() - start).as_secs_f64() * 1e6
     };
     (0..rounds).map(look).collect()
-}
-
-/// The processor's time, so that neighbours don't count.
-fn spent() -> Duration {
-    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }

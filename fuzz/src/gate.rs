@@ -3,7 +3,7 @@
 
 use hermes_gate::{Places, look};
 
-use super::Target;
+use crate::Target;
 
 pub const TARGET: Target = Target {
     name: "gate",
@@ -67,7 +67,7 @@ pub const TARGET: Target = Target {
 };
 
 fn seeds() -> Vec<String> {
-    let table = include_str!("../../../crates/base/gate/tests/it/commands.txt");
+    let table = include_str!("../../crates/base/gate/tests/it/commands.txt");
     let commands = table.lines().filter_map(|line| line.split('\t').nth(2));
     let commands = commands.map(|command| {
         command
