@@ -26,7 +26,7 @@ pub fn run(mut args: Args) -> Result<()> {
     // A new one each time, told so that a find can be found again.
     let seed = number(&mut args, "--seed", fastrand::u64(..1 << 32))?;
     let wanted = args.words(&TARGETS)?;
-    let fuzz = command::build(&["--package", "hermes-fuzz", "--bin", "hermes-fuzz"])?;
+    let fuzz = command::build_program("dev", "hermes-fuzz")?;
     for target in TARGETS {
         if !wanted.is_empty() && !wanted.iter().any(|word| word == target) {
             continue;

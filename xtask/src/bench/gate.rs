@@ -10,13 +10,7 @@ use super::{Setup, percentile};
 use crate::command;
 
 pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
-    let probe = command::build(&[
-        "--release",
-        "--package",
-        "hermes-fuzz",
-        "--bin",
-        "gate_probe",
-    ])?;
+    let probe = command::build_program("release", "gate_probe")?;
     let rounds = setup.rounds(20_000).to_string();
     let said = command::stdout(Command::new(probe).arg(rounds))?;
     let figures: BTreeMap<String, Vec<f64>> = serde_json::from_str(&said)?;
