@@ -4,6 +4,7 @@ mod audit;
 mod auth;
 mod checkpoints;
 mod mcp;
+mod skills;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub use self::audit::{Audit, AuditShow};
 pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
 pub use self::checkpoints::{Checkpoints, PruneCheckpoints};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
+pub use self::skills::{SkillSource, Skills};
 
 /// A personal AI agent that lives in your terminal and your chats.
 #[derive(Debug, Parser)]
@@ -51,6 +53,9 @@ pub struct Talk {
     /// Only these toolsets (all: every one)
     #[arg(short, long, value_name = "A,B", value_delimiter = ',')]
     pub toolsets: Vec<String>,
+    /// Skills to follow from the start
+    #[arg(short, long, value_name = "A,B", value_delimiter = ',')]
+    pub skills: Vec<String>,
     /// Go on with this conversation
     #[arg(short, long, value_name = "ID|TITLE")]
     pub resume: Option<String>,
@@ -85,6 +90,7 @@ impl Talk {
             } else {
                 more.toolsets.clone()
             },
+            skills: [self.skills.clone(), more.skills.clone()].concat(),
             resume: more.resume.clone().or_else(|| self.resume.clone()),
             continue_: more.continue_.clone().or_else(|| self.continue_.clone()),
             max_turns: more.max_turns.or(self.max_turns),
@@ -141,6 +147,12 @@ pub enum Command {
     Mcp {
         #[command(subcommand)]
         action: Option<Mcp>,
+    },
+    /// What Hermes has learned: list, read, check and switch skills
+    #[command(after_help = "Without a subcommand: list.")]
+    Skills {
+        #[command(subcommand)]
+        action: Option<Skills>,
     },
     /// Keys and logins: add several for one provider, see how they are doing
     #[command(after_help = "Without a subcommand: list.")]

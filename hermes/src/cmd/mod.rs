@@ -16,6 +16,7 @@ mod mcp;
 mod model;
 mod profile;
 mod sessions;
+mod skills;
 mod status;
 mod tools;
 pub mod version;
@@ -48,6 +49,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Tools { action } => tools::run(app, action.as_ref()),
         Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
         Command::Mcp { action } => mcp::run(app, action.as_ref()),
+        Command::Skills { action } => skills::run(app, action.as_ref()),
         Command::Auth { action } => auth::run(app, action.as_ref()),
         Command::Login(login) => auth::login(app, login),
         Command::Logout { provider } => auth::logout(app, provider.as_deref()),

@@ -37,6 +37,7 @@ mod secret;
 mod seed;
 mod sessions;
 mod signals;
+mod skills;
 mod start;
 mod worktree;
 

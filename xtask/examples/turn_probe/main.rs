@@ -157,6 +157,8 @@ impl World {
             enforce: false,
             platform: "cli",
             worktree: None,
+            skills: None,
+            preloaded: None,
         };
         Ok(Opening {
             which: Which::New,

@@ -9,7 +9,7 @@ struct Layer {
 
 const LAYERS: &[Layer] = &[
     Layer {
-        crates: &["types"],
+        crates: &["types", "text"],
         may_use: &[],
     },
     Layer {
@@ -34,7 +34,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         crates: &["exec", "code", "checkpoints"],
-        may_use: &["types", "home", "proc", "gate"],
+        may_use: &["types", "text", "home", "proc", "gate"],
     },
     Layer {
         crates: &["mcp-tools"],
@@ -46,7 +46,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         crates: &["skills"],
-        may_use: &["types", "home", "store", "net", "proc"],
+        may_use: &["types", "text", "home", "store", "net", "proc"],
     },
     Layer {
         crates: &["session"],

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hermes_home::redact::Redactor;
 use hermes_types::{Answer, CallCx, Consent, Question};
 
-use crate::decide::{Screened, conclude, decide_script, screen};
+use crate::decide::{Screened, conclude, decide, decide_script, screen};
 use crate::smart::{self, Advice};
 use crate::{Allowlist, Approvals, Decision, Denied, DeniedBy, Mode, Permit, Policy, Tirith, lock};
 
@@ -107,6 +107,18 @@ impl Gate {
             Decision::Allow => Ok(Permit::unasked(command, covered)),
             Decision::Block { reason } => Err(self.unattended(reason)),
             Decision::Ask { .. } => self.resolve(command, warnings, cx).await,
+        }
+    }
+
+    /// Leave to run `command` where nobody can be asked meanwhile: only what needs no question.
+    pub fn permit_unasked(&self, command: &str) -> Result<Permit, Denied> {
+        match decide(command, &self.policy, &self.approvals()) {
+            Decision::Allow => Ok(Permit::unasked(command, "")),
+            Decision::Block { reason } => Err(self.unattended(reason)),
+            Decision::Ask { warnings } => {
+                let reason = format!("it would need approval ({})", warnings.join(", "));
+                Err(Denied::by_policy(reason, "nobody was asked"))
+            }
         }
     }
 

@@ -29,7 +29,7 @@ pub use layout::Home;
 pub use lock::FileLock;
 pub use modes::{Manager, Modes};
 pub use resolve::{Argv, Resolved};
-pub use write::{replace_file, replace_secret};
+pub use write::{replace_cache, replace_file, replace_secret};
 
 /// What most calls of this crate return.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -16,7 +16,12 @@ pub fn replace_file(path: &Path, content: impl AsRef<[u8]>, modes: &Modes) -> Re
         Ok(existing) => Some(existing.permissions().mode() & 0o7777),
         Err(_) => modes.secret,
     };
-    swap(&target, content.as_ref(), mode).map_err(Error::io("write", path))
+    swap(&target, content.as_ref(), mode, Disk::Wait).map_err(Error::io("write", path))
+}
+
+/// Replaces a file that can be made anew: as [`replace_file`], but a power cut may lose it.
+pub fn replace_cache(path: &Path, content: impl AsRef<[u8]>, modes: &Modes) -> Result<()> {
+    swap(path, content.as_ref(), modes.secret, Disk::GoOn).map_err(Error::io("write", path))
 }
 
 /// Replaces a file that holds secrets: as [`replace_file`], and an existing loose mode is tightened.
@@ -25,22 +30,32 @@ pub fn replace_secret(path: &Path, content: impl AsRef<[u8]>, modes: &Modes) -> 
     let existing = fs::metadata(&target)
         .ok()
         .map(|meta| meta.permissions().mode() & 0o7777);
-    swap(&target, content.as_ref(), modes.secret.or(existing)).map_err(Error::io("write", path))
+    let mode = modes.secret.or(existing);
+    swap(&target, content.as_ref(), mode, Disk::Wait).map_err(Error::io("write", path))
 }
 
-fn swap(target: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+/// Whether to wait until the disk has it.
+#[derive(Clone, Copy, PartialEq)]
+enum Disk {
+    Wait,
+    GoOn,
+}
+
+fn swap(target: &Path, content: &[u8], mode: Option<u32>, disk: Disk) -> io::Result<()> {
     let temp = temp_beside(target);
-    let written = write_temp(&temp, content, mode).and_then(|()| fs::rename(&temp, target));
+    let written = write_temp(&temp, content, mode, disk).and_then(|()| fs::rename(&temp, target));
     if written.is_err() {
         // The first error is the one worth telling; a temp file that can't be removed was likely never made.
         let _ = fs::remove_file(&temp);
         return written;
     }
-    sync_dir(target);
+    if disk == Disk::Wait {
+        sync_dir(target);
+    }
     Ok(())
 }
 
-fn write_temp(temp: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> {
+fn write_temp(temp: &Path, content: &[u8], mode: Option<u32>, disk: Disk) -> io::Result<()> {
     // Created private, widened afterwards: there is no instant at which others could open a secret.
     let mut file = fs::OpenOptions::new()
         .write(true)
@@ -51,7 +66,10 @@ fn write_temp(temp: &Path, content: &[u8], mode: Option<u32>) -> io::Result<()> 
         file.set_permissions(Permissions::from_mode(mode))?;
     }
     file.write_all(content)?;
-    file.sync_all()
+    match disk {
+        Disk::Wait => file.sync_all(),
+        Disk::GoOn => Ok(()),
+    }
 }
 
 /// Makes the rename itself durable. Some file systems cannot sync a directory; the content is safe anyway.

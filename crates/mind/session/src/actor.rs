@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use futures::future::BoxFuture;
 use hermes_agent::{Conversation, Events, Hints, Limits, Prompt, Steer, Toolbox, Turn};
 use hermes_home::clock;
+use hermes_skills::Skills;
 use hermes_store::Store;
 use hermes_types::{
     AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Witness,
@@ -45,6 +46,11 @@ pub enum Input {
     },
     /// A slash command and what follows it.
     Command(&'static Slash, String),
+    /// A skill somebody calls, and what they say with it.
+    Skill {
+        name: String,
+        words: String,
+    },
     /// Ends the running turn.
     Interrupt,
     /// Ends the session after the running turn was interrupted.
@@ -146,6 +152,7 @@ impl Session {
             personalities: None,
             rollback: None,
             witness: None,
+            skills: None,
             spending: Spending::default(),
             purses: Purses::default(),
             span: Span::Open,
@@ -202,6 +209,7 @@ pub struct Live {
     pub(crate) rollback: Option<Rollback>,
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
+    pub(crate) skills: Option<Arc<Skills>>,
     pub(crate) spending: Spending,
     /// Of the running turn, or the last one.
     pub(crate) purses: Purses,
@@ -277,6 +285,11 @@ impl Live {
                     Then::Ask(prompt) => return Some(prompt),
                     Then::Leave => return None,
                 },
+                Input::Skill { name, words } => {
+                    if let Some(prompt) = self.skill(&name, &words).await {
+                        return Some(prompt);
+                    }
+                }
                 Input::Close => return None,
                 // Nothing runs: there is nothing to interrupt and nobody waits for an answer.
                 Input::Interrupt | Input::Answer { .. } => {}
@@ -407,14 +420,25 @@ impl Live {
                 let said = self.tell(slash, &rest).await;
                 self.notice(said);
             }
-            Input::Prompt(prompt) => busy(
-                self.opening.busy,
-                prompt,
-                scope,
-                &self.steer,
-                &mut self.waiting,
-            ),
+            Input::Prompt(prompt) => self.busy(prompt, scope),
+            Input::Skill { name, words } => {
+                if let Some(prompt) = self.skill(&name, &words).await {
+                    self.busy(prompt, scope);
+                }
+            }
             Input::Close => {}
+        }
+    }
+
+    /// What becomes of a prompt that comes while a turn runs.
+    fn busy(&mut self, prompt: Message, scope: &Scope) {
+        match (self.opening.busy, prompt.content.as_ref()) {
+            (Busy::Steer, Some(hermes_types::Content::Text(text))) => self.steer.push(text),
+            (Busy::Interrupt, _) => {
+                self.waiting.push_back(prompt);
+                scope.cancel.cancel();
+            }
+            (Busy::Queue | Busy::Steer, _) => self.waiting.push_back(prompt),
         }
     }
 }
@@ -422,23 +446,6 @@ impl Live {
 fn is_leaving(input: &Input) -> bool {
     matches!(input, Input::Close)
         || matches!(input, Input::Command(slash, _) if slash.name == "quit")
-}
-
-fn busy(
-    mode: Busy,
-    prompt: Message,
-    scope: &Scope,
-    steer: &Steer,
-    waiting: &mut VecDeque<Message>,
-) {
-    match (mode, prompt.content.as_ref()) {
-        (Busy::Steer, Some(hermes_types::Content::Text(text))) => steer.push(text),
-        (Busy::Interrupt, _) => {
-            waiting.push_back(prompt);
-            scope.cancel.cancel();
-        }
-        (Busy::Queue | Busy::Steer, _) => waiting.push_back(prompt),
-    }
 }
 
 impl std::fmt::Debug for Live {

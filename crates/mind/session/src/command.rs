@@ -59,6 +59,8 @@ impl Live {
             "usage" => self.usage().await,
             "insights" => self.insights(rest).await,
             "context" => self.context(),
+            "skills" => self.list_skills(rest),
+            "reload-skills" => self.reload_skills(),
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
@@ -142,6 +144,9 @@ impl Live {
         self.conversation = beginning.conversation(&self.opening, self.current.clone());
         self.wanted_title = None;
         self.conversation.overlay = self.overlay();
+        if let Some(skills) = &self.skills {
+            skills.forget_session();
+        }
         Ok(())
     }
 

@@ -20,6 +20,7 @@ mod recall;
 mod rollback;
 mod rules;
 mod servers;
+mod skills;
 pub mod slash;
 mod spending;
 mod title;

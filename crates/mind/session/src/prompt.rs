@@ -26,6 +26,10 @@ pub struct Surroundings {
     pub platform: &'static str,
     /// The checkout of the session's own, if it has one.
     pub worktree: Option<OwnCheckout>,
+    /// The skills there are, if the session can use them.
+    pub skills: Option<String>,
+    /// Skills the owner wants to be followed from the start.
+    pub preloaded: Option<String>,
 }
 
 /// A git worktree that belongs to the session.
@@ -81,9 +85,11 @@ pub fn system_prompt(home: &Home, around: &Surroundings) -> String {
             .tools
             .then(|| include_str!("prompts/tools.md").trim().to_owned()),
         (around.tools && around.enforce).then(|| include_str!("prompts/act.md").trim().to_owned()),
+        around.skills.clone(),
         Some(environment(around)),
         (around.platform == "cli").then(|| include_str!("prompts/cli.md").trim().to_owned()),
         around.worktree.as_ref().map(OwnCheckout::note),
+        around.preloaded.clone(),
         around.rules.then(|| project_rules(&around.cwd)).flatten(),
         Some(closing(around)),
     ];

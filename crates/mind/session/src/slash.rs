@@ -127,12 +127,30 @@ pub const TABLE: &[Slash] = &[
         "load the MCP servers of the configuration anew",
         "Configuration",
     ),
+    Slash {
+        anytime: true,
+        ..slash(
+            "reload-skills",
+            "",
+            "look at the skills anew; say what has come and gone",
+            "Configuration",
+        )
+    },
     slash(
         "personality",
         "[name|none]",
         "show or choose how the model speaks",
         "Configuration",
     ),
+    Slash {
+        anytime: true,
+        ..slash(
+            "skills",
+            "[list|view NAME]",
+            "what has been learned; /NAME calls a skill",
+            "Info",
+        )
+    },
     Slash {
         anytime: true,
         ..slash("help", "", "this list", "Info")
@@ -153,13 +171,24 @@ pub enum Typed<'t> {
         slash: &'static Slash,
         rest: &'t str,
     },
+    /// A skill of that name.
+    Skill {
+        name: &'t str,
+        rest: &'t str,
+    },
     /// More than one command begins like this.
     Ambiguous(Vec<&'static str>),
     Unknown(&'t str),
 }
 
-/// Reads a line. A first word with a second slash is a path; a unique beginning is enough.
+/// Reads a line where there are no skills.
 pub fn read(line: &str) -> Typed<'_> {
+    read_with(line, &|_| false)
+}
+
+/// Reads a line. A first word with a second slash is a path; a unique beginning is enough. Commands win over
+/// skills, and skills over beginnings of commands.
+pub fn read_with<'t>(line: &'t str, is_skill: &dyn Fn(&str) -> bool) -> Typed<'t> {
     let Some(command) = line.trim().strip_prefix('/') else {
         return Typed::Text;
     };
@@ -170,9 +199,16 @@ pub fn read(line: &str) -> Typed<'_> {
         return Typed::Text;
     }
     let lower = word.to_lowercase();
+    let lower = lower.replace('_', "-");
     let exact = TABLE
         .iter()
         .find(|slash| slash.name == lower || slash.aliases.contains(&lower.as_str()));
+    if exact.is_none() && is_skill(&lower) {
+        return Typed::Skill {
+            name: word,
+            rest: rest.trim(),
+        };
+    }
     let begins = |slash: &&Slash| {
         slash.name.starts_with(&lower)
             || slash.aliases.iter().any(|alias| alias.starts_with(&lower))
@@ -239,9 +275,31 @@ mod tests {
         check("/exit", Some(("quit", "")));
         assert_eq!(
             read("/re"),
-            Typed::Ambiguous(vec!["new", "resume", "retry", "reload-mcp"])
+            Typed::Ambiguous(vec![
+                "new",
+                "resume",
+                "retry",
+                "reload-mcp",
+                "reload-skills"
+            ])
         );
         assert_eq!(read("/frobnicate x"), Typed::Unknown("frobnicate"));
+        check("/reload_mcp", Some(("reload-mcp", "")));
+    }
+
+    #[test]
+    fn skills_come_after_commands_and_before_their_beginnings() {
+        let skills = |word: &str| ["sta", "new", "my-skill"].contains(&word);
+        let named = |line| match read_with(line, &skills) {
+            Typed::Skill { name, rest } => format!("skill {name}: {rest}"),
+            Typed::Command { slash, .. } => slash.name.to_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(named("/sta now"), "skill sta: now");
+        assert_eq!(named("/My_Skill a  b "), "skill My_Skill: a  b");
+        assert_eq!(named("/new"), "new");
+        assert_eq!(named("/stat"), "status");
+        assert_eq!(named("/my/skill"), "Text");
     }
 
     #[test]

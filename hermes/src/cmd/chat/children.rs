@@ -11,6 +11,7 @@ use hermes_exec::terminal::{Password, Terminal};
 use hermes_gate::{Gate, Surface, Unasked};
 use hermes_session::toolsets::Selection;
 use hermes_session::{ChildHands, ChildServices, Delegate, Delegation, MakeHands, SessionSearch};
+use hermes_skills::{Origin, skill_tools};
 use hermes_store::Store;
 use hermes_types::{SessionId, Tool};
 
@@ -72,6 +73,7 @@ impl Hands {
         let live = self.mcp.as_ref().map(|mcp| mcp.live.clone());
         let own = self.toolbox.clone();
         let password = app.env.get("SUDO_PASSWORD").map(Password::new);
+        let skills = self.skills.clone();
         Arc::new(move |dir: PathBuf| {
             let cwd = Cwd::new(dir);
             let shell = Terminal::new(terminal.clone(), gate.clone(), cwd.clone(), Vec::new());
@@ -84,13 +86,16 @@ impl Hands {
                 terminal.redactor,
                 terminal.limits.timeout,
             );
-            let others: Vec<Arc<dyn Tool>> = vec![
+            let mut others: Vec<Arc<dyn Tool>> = vec![
                 // Its jobs end with it.
                 Arc::new(shell.for_one_turn()),
                 Arc::new(jobs),
                 Arc::new(Todo::default()),
                 Arc::new(SessionSearch::new(store.clone())),
             ];
+            if let Some(skills) = &skills {
+                others.extend(skill_tools(skills, Origin::Foreground));
+            }
             let mut tools = checkpoints.guard(noticed(&files, others));
             tools.retain(|tool| selection.allows(&tool.spec().name));
             let servers = live.as_ref().map(|live| {

@@ -13,7 +13,7 @@ use hermes_exec::files::{
 };
 use hermes_exec::process::{Farewell, Process, Processes, Registry};
 use hermes_exec::terminal::{
-    Passthrough, Password, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
+    Granted, Passthrough, Password, Shell, Terminal, TerminalLimits, TerminalServices, child_env,
 };
 use hermes_gate::{
     Allowlist, Gate, Isolation, Mode, Otherwise, Places, Policy, Surface, Tirith, Unasked, Yolo,
@@ -24,6 +24,7 @@ use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_proc::sandbox::Sandbox;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{AuditLog, Clarify, SessionSearch};
+use hermes_skills::{Origin, Skills, skill_tools};
 use hermes_store::Store;
 use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, ToolSpec, Witness};
 use serde_json::{Value, json};
@@ -32,6 +33,7 @@ use tokio_util::task::TaskTracker;
 use hermes_session::{Forget, StopJobs, ToolSource};
 
 use super::keep::checkpoints;
+use super::learning;
 use super::open::Presence;
 use super::place::Place;
 use crate::cli::Talk;
@@ -50,6 +52,8 @@ pub struct Hands {
     pub(super) gate: Arc<Gate>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
     pub(super) checkpoints: Arc<Checkpoints>,
+    /// `None` where the toolsets leave them out.
+    pub skills: Option<Arc<Skills>>,
     /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
     /// Who writes down what the tools do.
@@ -74,9 +78,21 @@ impl Hands {
                 &std::env::current_dir()?,
             ),
         };
+        let granted = Granted::default();
         let sandbox = sandbox(app, place, &cwd.get());
-        let terminal = Arc::new(terminal_services(app, place, sandbox.clone()));
+        let backend = LocalBackend::new(shell_env(app, place)).granting(granted.clone());
+        let backend = Arc::new(match &sandbox {
+            Some(sandbox) => backend.within(sandbox.clone()),
+            None => backend,
+        });
+        let terminal = Arc::new(terminal_services(app, backend.clone()));
         let gate = Arc::new(gate(app, talk, presence));
+        let shell = learning::Shell {
+            backend: &backend,
+            granted: &granted,
+            gate: &gate,
+        };
+        let skills = learning::skills(app, selection, &shell);
         let max_wait = terminal.limits.timeout;
         let files = Arc::new(file_services(app));
         let mut others: Vec<Arc<dyn Tool>> = vec![
@@ -92,6 +108,9 @@ impl Hands {
         if presence.is_person() {
             others.push(Arc::new(Clarify::default()));
         }
+        if let Some(skills) = &skills {
+            others.extend(skill_tools(skills, Origin::Foreground));
+        }
         let checkpoints = checkpoints(app, talk);
         let tools = checkpoints.guard(noticed(&files, others));
         let allowed = |tool: &Arc<dyn Tool>| selection.allows(&tool.spec().name);
@@ -105,6 +124,7 @@ impl Hands {
             gate,
             sandbox,
             checkpoints,
+            skills,
             children: TaskTracker::new(),
             witness: AuditLog::wanted(&app.home, &app.settings),
             _scratch: None,
@@ -237,8 +257,8 @@ impl Tool for Noticed {
     }
 }
 
-/// What commands may see of our environment.
-fn command_env(app: &App, place: &Place) -> Vec<(String, String)> {
+/// What commands may see from the start; skills that are loaded may add to it.
+fn shell_env(app: &App, place: &Place) -> Vec<(String, String)> {
     let passthrough = Passthrough {
         owner: list(&app.settings, "terminal.env_passthrough"),
         skills: Vec::new(),
@@ -252,23 +272,18 @@ fn command_env(app: &App, place: &Place) -> Vec<(String, String)> {
 fn sandbox(app: &App, place: &Place, dir: &Path) -> Option<Arc<Sandbox>> {
     let program = std::env::current_exe().unwrap_or_default();
     let plan = app.sandbox_plan(&program);
-    plan.sandbox(dir, &command_env(app, place))
+    plan.sandbox(dir, &shell_env(app, place))
 }
 
-fn terminal_services(app: &App, place: &Place, sandbox: Option<Arc<Sandbox>>) -> TerminalServices {
+fn terminal_services(app: &App, backend: Arc<LocalBackend>) -> TerminalServices {
     let settings = &app.settings;
     let seconds = |key: &str| Duration::from_secs_f64(settings.number(key).clamp(1.0, 86_400.0));
     let registry = Registry {
         path: app.home.dir().join("processes.json"),
         modes: app.home.modes().clone(),
     };
-    let backend = LocalBackend::new(command_env(app, place));
-    let backend = match sandbox {
-        Some(sandbox) => backend.within(sandbox),
-        None => backend,
-    };
     TerminalServices {
-        shell: Shell::new(Arc::new(backend), init_files(app)),
+        shell: Shell::new(backend, init_files(app)),
         processes: Processes::recorded_in(registry, app.redactor),
         limits: TerminalLimits {
             timeout: seconds("terminal.timeout"),

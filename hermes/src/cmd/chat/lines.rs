@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -9,6 +10,7 @@ use hermes_exec::process::Processes;
 use hermes_lines::{Hidden, Out, Show};
 use hermes_session::slash::{self, Typed};
 use hermes_session::{Feed, Input, Session};
+use hermes_skills::Skills;
 use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -52,10 +54,11 @@ async fn talk_to(
         Until::Answered(_) => Presence::Once,
     };
     let open = open(app, talk, source, presence, &mut signals).await?;
-    greet(out, until, &open.place)?;
+    greet(out, until, &open.place, talk)?;
     let processes = open.hands.processes().clone();
     let mut face = Face::new(&open.session, out, processes, until)?;
     face.preface = open.preface;
+    face.skills = open.hands.skills.clone();
     let face = async {
         let id = face.run(&open.feed, &mut lines, until).await;
         open.session.send(Input::Close).await;
@@ -78,10 +81,14 @@ async fn talk_to(
     id.unwrap_or_else(|| Ok(open.session.id())).map(drop)
 }
 
-fn greet(out: &mut Out, until: Until<'_>, place: &Place) -> Result<()> {
+fn greet(out: &mut Out, until: Until<'_>, place: &Place, talk: &Talk) -> Result<()> {
     if let Some(checkout) = place.checkout() {
         let (path, branch) = (checkout.path.display(), &checkout.branch);
         let line = out.faint(format!("working in {path} on branch {branch}"));
+        writeln!(out, "{line}")?;
+    }
+    if !talk.skills.is_empty() {
+        let line = out.faint(format!("Activated skills: {}", talk.skills.join(", ")));
         writeln!(out, "{line}")?;
     }
     if let Until::Left = until {
@@ -128,6 +135,8 @@ struct Face<'o> {
     leaves: bool,
     /// What the first prompt begins with.
     preface: String,
+    /// What `/name` may call.
+    skills: Option<Arc<Skills>>,
     /// The question on the screen.
     asked: Option<(u64, Question)>,
     /// While it is one for a secret.
@@ -152,6 +161,7 @@ impl<'o> Face<'o> {
             compacting: false,
             leaves: matches!(until, Until::Answered(_)),
             preface: String::new(),
+            skills: None,
             asked: None,
             hidden: None,
             last_interrupt: None,
@@ -214,7 +224,16 @@ impl<'o> Face<'o> {
         if line.trim().is_empty() {
             return self.prompt();
         }
-        match slash::read(line) {
+        let is_skill = |word: &str| {
+            let skills = self.skills.as_ref();
+            skills.is_some_and(|skills| skills.has_command(word))
+        };
+        match slash::read_with(line, &is_skill) {
+            Typed::Skill { name, rest } => {
+                let words = std::mem::take(&mut self.preface) + rest;
+                let name = name.to_owned();
+                self.session.send(Input::Skill { name, words }).await;
+            }
             Typed::Text => self.say(line).await,
             Typed::Command { slash, rest } => {
                 self.session

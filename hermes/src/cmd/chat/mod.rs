@@ -4,6 +4,7 @@ mod children;
 mod compaction;
 mod hands;
 mod keep;
+pub mod learning;
 mod lines;
 mod models;
 mod oneshot;

@@ -22,6 +22,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::compaction::compaction;
 use super::hands::Hands;
+use super::learning;
 use super::models::{check_model, explained, main_model, switch};
 use super::place::{Changes, Place};
 use super::signals::Signals;
@@ -151,11 +152,15 @@ impl Ready {
                 .clamp(0.0, 3600.0);
             mcp.live.settled(Duration::from_secs_f64(limit)).await;
         }
+        let preloaded = learning::preloaded(app, talk, hands.skills.as_deref()).await?;
         // A conversation keeps the prompt it began with: what is new is said in the next message.
-        let preface = match (&self.which, place.checkout()) {
-            (Which::Existing(_), Some(checkout)) => format!("[{}]\n\n", checkout.note()),
-            _ => String::new(),
-        };
+        let mut preface = String::new();
+        if let Which::Existing(_) = &self.which {
+            let checkout = place.checkout();
+            let checkout = checkout.map(|checkout| format!("[{}]\n\n", checkout.note()));
+            let skills = preloaded.as_ref().map(|skills| format!("{skills}\n\n"));
+            preface = [checkout, skills].into_iter().flatten().collect();
+        }
         let person = presence.is_person();
         let opening = Opening {
             which: self.which,
@@ -166,7 +171,7 @@ impl Ready {
                 Asking::Nobody
             },
             busy: busy(app),
-            system: prompt(app, &hands, place),
+            system: prompt(app, &hands, place, preloaded),
             limits: Limits {
                 compaction: compaction(app, model.as_ref(), self.models.as_ref())?,
                 ..limits(app, talk)
@@ -191,6 +196,7 @@ impl Ready {
             .with_permissions(hands.forget())
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
+            .with_skills(hands.skills.clone())
             .with_spending(spending(app))
             .with_witness(hands.witness.clone());
         if presence.is_for_one_turn() {
@@ -265,7 +271,9 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
         base_url: String::new(),
         context_length: 0,
     };
-    let system = prompt(app, &hands, &here).build(&info).unwrap_or_default();
+    let preloaded = learning::preloaded(app, talk, hands.skills.as_deref()).await?;
+    let prompt = prompt(app, &hands, &here, preloaded);
+    let system = prompt.build(&info).unwrap_or_default();
     let sizes = hands.toolbox.definitions().into_iter().map(|tool| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
         (tool.name, json!({"type": "function", "function": function}).to_string().len())
@@ -274,10 +282,11 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
 }
 
 /// Builds the system prompt whenever one is needed, as things are then.
-fn prompt(app: &App, hands: &Hands, place: &Place) -> Prompt {
+fn prompt(app: &App, hands: &Hands, place: &Place, preloaded: Option<String>) -> Prompt {
     let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
     let (cwd, worktree) = (hands.cwd.clone(), place.checkout());
     let tools = !hands.toolbox.names().is_empty();
+    let (skills, offered) = (hands.skills.clone(), hands.tools());
     Prompt::new(move |info| {
         let enforcement = settings
             .get("agent.tool_use_enforcement")
@@ -293,6 +302,10 @@ fn prompt(app: &App, hands: &Hands, place: &Place) -> Prompt {
             enforce: Surroundings::enforces(enforcement, &info.model),
             platform: "cli",
             worktree: worktree.clone(),
+            skills: skills
+                .as_ref()
+                .and_then(|skills| learning::index(skills, &offered())),
+            preloaded: preloaded.clone(),
         };
         system_prompt(&home, &around)
     })

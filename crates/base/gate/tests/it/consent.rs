@@ -375,3 +375,16 @@ async fn unattended_nothing_flagged_runs_where_the_owner_says_so() {
     cron().permit("ls", &cx).await.unwrap();
     assert!(asker.asked().is_empty());
 }
+
+#[test]
+fn where_nobody_can_be_asked_only_what_needs_no_question_runs() {
+    let gate = gate_with(policy());
+    assert_eq!(gate.permit_unasked("ls").unwrap().command(), "ls");
+    let denied = gate.permit_unasked(COMMAND).unwrap_err();
+    assert_eq!(denied.by, DeniedBy::Silence);
+    assert!(denied.reason.contains("recursive delete"), "{denied}");
+    assert_eq!(
+        gate.permit_unasked("rm -rf /").unwrap_err().by,
+        DeniedBy::Policy
+    );
+}

@@ -35,6 +35,13 @@ fn replacing_a_value_keeps_the_rest_of_its_line() {
         json!("x, y"),
         "a: {b: \"x, y\", c: 2}\n",
     );
+    check_set(
+        "a: [x] # why\nb: {c: 1} # too\n",
+        "a",
+        json!(["x", "y"]),
+        "a:\n  - x\n  - y # why\nb: {c: 1} # too\n",
+    );
+    check_set("b: {c: 1} # too\n", "b.c", json!(2), "b: {c: 2} # too\n");
     check_set("a:\n- 1\n- 2\n", "a.1", json!(3), "a:\n- 1\n- 3\n");
     check_set(
         "a:\n  - b: 1\n    c: 2\n",

@@ -264,9 +264,10 @@ impl<'a> Builder<'a> {
             return Ok(());
         };
         let closing = if open.is_map { "}" } else { "]" };
-        let flow = self.text.get(range.clone()) == Some(closing);
-        let (layout, end) = if flow {
-            (Layout::Flow, range.end)
+        // With a comment behind it, the parser's span reaches further than the bracket.
+        let here = self.text.get(range.start..).unwrap_or_default();
+        let (layout, end) = if here.starts_with(closing) && !range.is_empty() {
+            (Layout::Flow, range.start + closing.len())
         } else {
             // The parser ends a block where the next token begins; its content ends with its last child.
             (

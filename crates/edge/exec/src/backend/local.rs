@@ -10,6 +10,8 @@ use hermes_proc::sandbox::Sandbox;
 use hermes_proc::{Event, Input, Lifeline, Running, Spawn, Watched};
 use tokio::sync::OnceCell;
 
+use crate::terminal::Granted;
+
 use super::{Backend, Command, Environment, Handle, Life, Login, StartError};
 use hermes_gate::Permit;
 
@@ -19,6 +21,8 @@ pub struct LocalBackend {
     shell: PathBuf,
     /// What commands may see of our environment.
     env: Vec<(String, String)>,
+    /// What else they may see by now.
+    granted: Granted,
     temp_dir: PathBuf,
     /// `terminal.sandbox`; `None`: off.
     sandbox: Option<Arc<Sandbox>>,
@@ -35,6 +39,7 @@ impl LocalBackend {
             temp_dir: temp_dir(&all),
             env,
             sandbox: None,
+            granted: Granted::default(),
             lifeline: OnceCell::new(),
         }
     }
@@ -46,6 +51,12 @@ impl LocalBackend {
             sandbox: Some(sandbox),
             ..self
         }
+    }
+
+    /// With variables that may be added later.
+    #[must_use]
+    pub fn granting(self, granted: Granted) -> Self {
+        Self { granted, ..self }
     }
 
     async fn confined(&self, spawn: Spawn) -> Result<Spawn, StartError> {
@@ -85,8 +96,8 @@ impl Backend for LocalBackend {
                 program: self.shell.clone(),
                 args: args.collect(),
                 env: match command.environment {
-                    Environment::Whole => self.env.clone(),
-                    Environment::Bare => Vec::new(),
+                    Environment::Whole => [self.env.clone(), self.granted.all()].concat(),
+                    Environment::Bare => self.granted.all(),
                 },
                 dir: command.dir,
                 stdin: command.stdin,

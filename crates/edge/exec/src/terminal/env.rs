@@ -1,6 +1,9 @@
 //! What commands may see of our environment.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hermes_home::Env;
 use hermes_home::envvars::{self, Category};
@@ -42,6 +45,45 @@ pub struct Passthrough {
     pub owner: Vec<String>,
     /// What loaded skills ask for; never a provider's credentials.
     pub skills: Vec<String>,
+}
+
+/// Variables that are let through after the start, because a skill that was loaded asks for them.
+#[derive(Clone, Default)]
+pub struct Granted(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl Granted {
+    /// Lets commands see a variable, unless it opens a provider's account; says whether they do.
+    pub fn grant(&self, name: &str, value: &str) -> bool {
+        let allowed = !matches!(kind(name), Kind::Provider);
+        if allowed {
+            self.vars().insert(name.to_owned(), value.to_owned());
+        }
+        allowed
+    }
+
+    /// Another conversation: what was let through for the last one isn't any more.
+    pub fn clear(&self) {
+        self.vars().clear();
+    }
+
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        let vars = self.vars();
+        vars.iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
+    }
+
+    /// A panic elsewhere doesn't make a variable wrong.
+    fn vars(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Granted {
+    /// Without the values, which are secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.vars().keys()).finish()
+    }
 }
 
 /// The environment of a command: ours without secrets, with a PATH that works. A home of its own for programs,
@@ -160,6 +202,25 @@ mod tests {
         // The owner may pass anything on, a skill no provider's key.
         check("TAVILY_API_KEY", true);
         check("TELEGRAM_BOT_TOKEN", true);
+    }
+
+    #[test]
+    fn skills_get_what_they_need_but_no_providers_key() {
+        let granted = Granted::default();
+        assert!(granted.grant("NOTION_API_KEY", "n") && granted.grant("MY_VAR", "m"));
+        for name in [
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GH_TOKEN",
+            "OPENROUTER_API_KEY",
+        ] {
+            assert!(!granted.grant(name, "x"), "{name}");
+        }
+        let names: Vec<String> = granted.all().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["MY_VAR", "NOTION_API_KEY"]);
+        assert_eq!(format!("{granted:?}"), r#"{"MY_VAR", "NOTION_API_KEY"}"#);
+        granted.clear();
+        assert!(granted.all().is_empty());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod answer;
 mod env;
+mod inline;
 mod meaning;
 mod output;
 mod refuse;
@@ -33,7 +34,8 @@ use run::{Ending, Wait};
 use shell::Run;
 use sudo::Sudo;
 
-pub use env::{Passthrough, child_env};
+pub use env::{Granted, Passthrough, child_env};
+pub use inline::inline;
 pub(crate) use output::clean;
 pub use shell::Shell;
 pub use sudo::Password;

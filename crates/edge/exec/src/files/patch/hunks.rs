@@ -1,7 +1,7 @@
 //! Applying the hunks of a patch to a text, without touching any file. Pure.
 
-use super::closest::did_you_mean;
-use super::replace::{Mismatch, Occurrences, replace};
+use hermes_text::{Mismatch, Occurrences, did_you_mean, replace};
+
 use super::v4a::Hunk;
 
 /// How far around its hint a hunk is looked for, in characters.

@@ -1,14 +1,8 @@
 //! `patch`: changes to parts of files, by a text and its replacement or by a V4A patch over several files.
 
 mod apply;
-mod closest;
-mod fold;
 mod hunks;
-mod indent;
 mod plan;
-mod ratio;
-mod replace;
-mod strategies;
 mod v4a;
 
 use std::path::PathBuf;
@@ -17,11 +11,10 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use hermes_text::{Mismatch, Occurrences, did_you_mean, replace};
 use hermes_types::{Args, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use self::closest::did_you_mean;
-use self::replace::{Mismatch, Occurrences, replace};
 use super::guard::Access;
 use super::outcome::{Failure, until_stopped};
 use super::place::Place;

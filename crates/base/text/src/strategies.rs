@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::fold::{collapse, plain};
-use super::ratio::{Effort, alike, ratio};
+use crate::fold::{collapse, plain};
+use crate::ratio::{Effort, alike, ratio};
 
-pub(super) type Span = Range<usize>;
+pub(crate) type Span = Range<usize>;
 
 /// How a text was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strategy {
+pub(crate) enum Strategy {
     Exact,
     LineTrimmed,
     WhitespaceNormalized,
@@ -24,7 +24,7 @@ pub(super) enum Strategy {
 type Find = fn(&str, &str) -> Vec<Span>;
 
 /// In the order they are tried; the first that finds anything wins.
-pub(super) const CHAIN: [(Strategy, Find); 9] = [
+pub(crate) const CHAIN: [(Strategy, Find); 9] = [
     (Strategy::Exact, exact),
     (Strategy::LineTrimmed, line_trimmed),
     (Strategy::WhitespaceNormalized, whitespace_normalized),
@@ -79,7 +79,7 @@ fn escape_normalized(content: &str, pattern: &str) -> Vec<Span> {
 }
 
 /// The two characters `\n`, `\t`, `\r` as what they mean.
-pub(super) fn unescape(text: &str) -> String {
+pub(crate) fn unescape(text: &str) -> String {
     text.replace("\\n", "\n")
         .replace("\\t", "\t")
         .replace("\\r", "\r")

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// How many steps a search may still take. When they are used up nothing is alike any more: better no match than
 /// a minute of thinking.
 #[derive(Debug)]
-pub(super) struct Effort(usize);
+pub(crate) struct Effort(usize);
 
 impl Default for Effort {
     /// Well under a second.
@@ -23,7 +23,7 @@ impl Effort {
 }
 
 /// `2 * M / T`: M characters match, T is the length of both. Two empty texts are the same.
-pub(super) fn ratio(a: &str, b: &str, effort: &mut Effort) -> f64 {
+pub(crate) fn ratio(a: &str, b: &str, effort: &mut Effort) -> f64 {
     if a == b {
         return 1.0;
     }
@@ -33,7 +33,7 @@ pub(super) fn ratio(a: &str, b: &str, effort: &mut Effort) -> f64 {
 }
 
 /// Whether the ratio reaches `least`; cheap if the lengths alone say no.
-pub(super) fn alike(a: &str, b: &str, least: f64, effort: &mut Effort) -> bool {
+pub(crate) fn alike(a: &str, b: &str, least: f64, effort: &mut Effort) -> bool {
     let (long, short) = (a.len().max(b.len()), a.len().min(b.len()));
     // Bytes bound characters only roughly: a character may have four.
     let hopeless = a.is_ascii()
@@ -45,14 +45,14 @@ pub(super) fn alike(a: &str, b: &str, least: f64, effort: &mut Effort) -> bool {
 
 /// A piece both texts have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(crate) struct Block {
     pub a: usize,
     pub b: usize,
     pub len: usize,
 }
 
 /// The common pieces, in order: the longest, then the longest before and after it, and so on.
-pub(super) fn blocks(a: &[char], b: &[char], effort: &mut Effort) -> Vec<Block> {
+pub(crate) fn blocks(a: &[char], b: &[char], effort: &mut Effort) -> Vec<Block> {
     let mut places: HashMap<char, Vec<usize>> = HashMap::new();
     for (at, c) in b.iter().enumerate() {
         places.entry(*c).or_default().push(at);

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 /// The plain text and, for each of its bytes, where the character it came from begins in the original.
 #[derive(Debug)]
-pub(super) struct Folded {
+pub(crate) struct Folded {
     pub text: String,
     /// One more than there are bytes: the last is the length of the original.
     origin: Vec<u32>,
 }
 
 /// Runs of spaces and tabs become one space.
-pub(super) fn collapse(text: &str) -> Folded {
+pub(crate) fn collapse(text: &str) -> Folded {
     let mut in_run = false;
     Folded::new(text, |c, out| {
         let blank = c == ' ' || c == '\t';
@@ -25,7 +25,7 @@ pub(super) fn collapse(text: &str) -> Folded {
 }
 
 /// Typographic quotes, dashes, ellipses and spaces become what a keyboard has.
-pub(super) fn plain(text: &str) -> Folded {
+pub(crate) fn plain(text: &str) -> Folded {
     Folded::new(text, |c, out| match c {
         '\u{201c}' | '\u{201d}' => out.push('"'),
         '\u{2018}' | '\u{2019}' => out.push('\''),

@@ -7,7 +7,7 @@ struct Mapping<'t> {
 }
 
 /// `new` as it would look had the model written `old` exactly as `region`, the text it matched.
-pub(super) fn reindent(region: &str, old: &str, new: &str) -> String {
+pub(crate) fn reindent(region: &str, old: &str, new: &str) -> String {
     let mapping = Mapping::of(old, region);
     if mapping.pairs.iter().all(|(ours, file)| ours == file) {
         return new.to_owned();

@@ -1,13 +1,13 @@
 //! "Did you mean": the parts of a file that are most like a text that isn't there.
 
-use super::ratio::{Effort, ratio};
+use crate::ratio::{Effort, ratio};
 
 const SHOWN: usize = 3;
 const AROUND: usize = 2;
 const LEAST: f64 = 0.3;
 
 /// What to append to a no-match error; empty if nothing is alike.
-pub(super) fn did_you_mean(wanted: &str, content: &str) -> String {
+pub fn did_you_mean(wanted: &str, content: &str) -> String {
     let excerpts = excerpts(wanted, content);
     if excerpts.is_empty() {
         return String::new();

@@ -1,13 +1,13 @@
 //! Finding a text and putting another in its place: the rules around the nine strategies. Pure.
 
-use super::fold::plain;
-use super::indent::reindent;
-use super::ratio::{Effort, blocks};
-use super::strategies::{CHAIN, Span, Strategy, unescape};
+use crate::fold::plain;
+use crate::indent::reindent;
+use crate::ratio::{Effort, blocks};
+use crate::strategies::{CHAIN, Span, Strategy, unescape};
 
 /// How many places may be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Occurrences {
+pub enum Occurrences {
     /// Exactly one, or it is unclear which was meant.
     One,
     All,
@@ -15,7 +15,7 @@ pub(super) enum Occurrences {
 
 /// Why nothing was replaced.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Mismatch {
+pub enum Mismatch {
     #[error("old_string must not be empty")]
     Empty,
     #[error("old_string and new_string are identical: there is nothing to change")]
@@ -34,7 +34,7 @@ pub(super) enum Mismatch {
 }
 
 /// `content` with `new` in place of `old`.
-pub(super) fn replace(
+pub fn replace(
     content: &str,
     old: &str,
     new: &str,

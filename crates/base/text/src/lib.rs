@@ -1,0 +1,11 @@
+//! Pure work on text: finding what a model meant although it quoted it loosely, and putting another in its place.
+
+mod closest;
+mod fold;
+mod indent;
+mod ratio;
+mod replace;
+mod strategies;
+
+pub use closest::did_you_mean;
+pub use replace::{Mismatch, Occurrences, replace};

@@ -1,0 +1,90 @@
+//! Skills in a conversation: called by name, listed, looked at anew.
+
+use std::sync::Arc;
+
+use hermes_skills::Skills;
+use hermes_skills::slash::command;
+use hermes_types::Message;
+
+use crate::actor::Live;
+use crate::slash::TABLE;
+
+const NONE: &str = "there are no skills here";
+
+impl Live {
+    /// With skills that can be called.
+    #[must_use]
+    pub fn with_skills(mut self, skills: Option<Arc<Skills>>) -> Self {
+        self.skills = skills;
+        self
+    }
+
+    /// What the model is asked when somebody calls a skill; says so if there is none.
+    pub(crate) async fn skill(&self, name: &str, words: &str) -> Option<Message> {
+        let Some(skills) = &self.skills else {
+            self.notice(NONE);
+            return None;
+        };
+        match skills.called(name, words, self.task.as_str()).await {
+            Ok(text) => Some(Message::user(text)),
+            Err(missing) => {
+                self.notice(missing.to_string());
+                None
+            }
+        }
+    }
+
+    pub(crate) fn reload_skills(&self) -> String {
+        let Some(skills) = &self.skills else {
+            return NONE.to_owned();
+        };
+        format!(
+            "{}\nThe model hears of it with the next conversation (/new); /NAME works at once.",
+            skills.reload()
+        )
+    }
+
+    pub(crate) fn list_skills(&self, rest: &str) -> String {
+        let Some(skills) = &self.skills else {
+            return NONE.to_owned();
+        };
+        let (word, name) = rest.split_once(' ').unwrap_or((rest, ""));
+        match (word, name.trim()) {
+            ("" | "list", _) => overview(skills),
+            ("view", name) if !name.is_empty() => match skills.view(name) {
+                Ok(view) => view.content,
+                Err(missing) => missing.to_string(),
+            },
+            _ => "/skills lists them, /skills view NAME shows one; `hermes skills` does more"
+                .to_owned(),
+        }
+    }
+}
+
+/// One line for each, by category.
+fn overview(skills: &Skills) -> String {
+    let mut all = skills.visible();
+    if all.is_empty() {
+        return "there are no skills yet".to_owned();
+    }
+    all.sort_by(|a, b| (a.category(), a.name()).cmp(&(b.category(), b.name())));
+    let mut text = String::new();
+    let mut category = None;
+    for skill in &all {
+        let own = skill.category().unwrap_or_default();
+        if category != Some(own) && !own.is_empty() {
+            text.push_str(&format!("{own}\n"));
+        }
+        category = Some(own);
+        let command = command(skill.name());
+        // A command of the same name comes first.
+        let slash = if TABLE.iter().any(|slash| slash.name == command) {
+            " "
+        } else {
+            "/"
+        };
+        let about: String = skill.found.description.chars().take(60).collect();
+        text.push_str(&format!("  {slash}{:<28} {about}\n", skill.name()));
+    }
+    text.trim_end().to_owned()
+}

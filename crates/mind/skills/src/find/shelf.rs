@@ -1,0 +1,281 @@
+//! One directory of skills: walked once, and afterwards only looked at whether it is still the same.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::AtFlags;
+use nix::sys::stat::fstatat;
+use serde::{Deserialize, Serialize};
+
+use super::NO_CATEGORY;
+use crate::format::{Conditions, Document, FILE, split};
+
+const CATEGORY_FILE: &str = "DESCRIPTION.md";
+const MAX_DEPTH: usize = 8;
+/// Front matter is nearly always within this.
+const HEAD: usize = 2 * 1024;
+/// More of one file is never read for its front matter.
+const MAX_READ: u64 = 1024 * 1024;
+/// A directory of more entries is no directory of skills.
+const MAX_SKILLS: usize = 5_000;
+
+/// A skill as the index needs it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    #[serde(rename = "skill_name")]
+    pub dir_name: String,
+    /// The directories between it and its root.
+    pub category: String,
+    #[serde(rename = "frontmatter_name")]
+    pub name: String,
+    pub description: String,
+    pub platforms: Vec<String>,
+    pub conditions: Conditions,
+    /// Its directory, from the root.
+    #[serde(default)]
+    pub path: String,
+}
+
+/// What is in one root, and how it looked when that was read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Shelf {
+    pub root: PathBuf,
+    /// Files that were read: time of change in nanoseconds, and size.
+    pub(super) manifest: BTreeMap<String, (i64, u64)>,
+    /// Directories that were looked through. What is new in one changes its time; 0: it was not there.
+    pub(super) dirs: BTreeMap<String, i64>,
+    pub skills: Vec<Found>,
+    pub category_descriptions: BTreeMap<String, String>,
+    #[serde(default)]
+    pub troubles: Vec<String>,
+}
+
+impl Shelf {
+    pub fn walk(root: &Path) -> Self {
+        let mut walk = Walk {
+            shelf: Self {
+                root: root.to_owned(),
+                ..Self::default()
+            },
+            seen: HashSet::new(),
+            links: Vec::new(),
+        };
+        walk.enter("", 0);
+        // Links last: what is reachable without one is filed where it really lies.
+        while let Some((path, depth)) = walk.links.pop() {
+            walk.enter(&path, depth);
+        }
+        let mut shelf = walk.shelf;
+        shelf.skills.sort_by(|a, b| a.path.cmp(&b.path));
+        shelf
+    }
+
+    /// Whether every file and directory is as it was.
+    pub fn still_holds(&self) -> bool {
+        // Looked at from the root on: the way there would be most of the work.
+        let Ok(root) = File::open(&self.root) else {
+            return false;
+        };
+        let look = |path: &str| {
+            let path = if path.is_empty() { "." } else { path };
+            let stat = fstatat(&root, path, AtFlags::empty()).ok()?;
+            Some((nanos(stat.st_mtime, stat.st_mtime_nsec), stat.st_size))
+        };
+        let mut dirs = self.dirs.iter();
+        let mut files = self.manifest.iter();
+        dirs.all(|(path, time)| look(path).map_or(0, |(time, _)| time) == *time)
+            && files.all(|(path, (time, size))| {
+                look(path).is_some_and(|(now, len)| now == *time && u64::try_from(len) == Ok(*size))
+            })
+    }
+}
+
+fn changed(meta: &Metadata) -> i64 {
+    nanos(meta.mtime(), meta.mtime_nsec())
+}
+
+fn nanos(seconds: i64, rest: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(rest)
+}
+
+struct Walk {
+    shelf: Shelf,
+    /// Files and directories by device and number, so that circles of links end.
+    seen: HashSet<(u64, u64)>,
+    links: Vec<(String, usize)>,
+}
+
+impl Walk {
+    /// Looks at a directory: a skill, or something that may hold skills.
+    fn enter(&mut self, path: &str, depth: usize) {
+        if depth > MAX_DEPTH || self.shelf.skills.len() >= MAX_SKILLS {
+            return;
+        }
+        match self.skill(path) {
+            Ok(true) if !path.is_empty() => {}
+            Ok(_) => self.look_through(path, depth),
+            Err(error) => self.trouble(path, FILE, &error),
+        }
+    }
+
+    /// Reads the skill in this directory; false if there is none.
+    fn skill(&mut self, path: &str) -> io::Result<bool> {
+        let file = joined(path, FILE);
+        let Some((text, meta)) = self.read(&file)? else {
+            return Ok(false);
+        };
+        self.shelf
+            .manifest
+            .insert(file.clone(), (changed(&meta), meta.len()));
+        if !self.seen.insert((meta.dev(), meta.ino())) {
+            return Ok(true);
+        }
+        let document = Document::parse(&text);
+        if let Some(trouble) = &document.trouble {
+            let file = self.shelf.root.join(&file);
+            self.shelf.troubles.push(format!(
+                "{}: the front matter is no valid YAML ({trouble}); read line by line",
+                file.display()
+            ));
+        }
+        let own = path.rsplit('/').next().unwrap_or_default();
+        let root_name = self
+            .shelf
+            .root
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let dir_name = if own.is_empty() { &root_name } else { own };
+        self.shelf.skills.push(Found {
+            dir_name: dir_name.to_owned(),
+            category: category_of(path).to_owned(),
+            name: document.name(dir_name),
+            description: document.description(),
+            platforms: document.platforms(),
+            conditions: document.conditions(),
+            path: path.to_owned(),
+        });
+        Ok(true)
+    }
+
+    fn look_through(&mut self, path: &str, depth: usize) {
+        let dir = self.shelf.root.join(path);
+        let meta = match fs::metadata(&dir) {
+            Ok(meta) if meta.is_dir() => meta,
+            _ => return,
+        };
+        if !self.seen.insert((meta.dev(), meta.ino())) {
+            return;
+        }
+        self.shelf.dirs.insert(path.to_owned(), changed(&meta));
+        self.describe(path);
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) => return self.trouble(path, "", &error),
+        };
+        let mut entries: Vec<_> = entries.flatten().collect();
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // Sidecars, archives and repositories begin with a dot.
+            if name.starts_with('.') {
+                continue;
+            }
+            let below = joined(path, &name);
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => self.enter(&below, depth + 1),
+                Ok(kind) if kind.is_symlink() => self.link(below, depth + 1),
+                _ => {}
+            }
+        }
+    }
+
+    fn link(&mut self, path: String, depth: usize) {
+        match fs::metadata(self.shelf.root.join(&path)) {
+            Ok(meta) if meta.is_dir() => self.links.push((path, depth)),
+            Ok(_) => {}
+            Err(error) => {
+                self.shelf.dirs.insert(path.clone(), 0);
+                let link = self.shelf.root.join(&path);
+                self.shelf.troubles.push(format!(
+                    "{}: the link leads nowhere ({error}); skipped",
+                    link.display()
+                ));
+            }
+        }
+    }
+
+    /// What a category is for.
+    fn describe(&mut self, path: &str) {
+        let file = joined(path, CATEGORY_FILE);
+        let Ok(Some((text, meta))) = self.read(&file) else {
+            return;
+        };
+        self.shelf
+            .manifest
+            .insert(file, (changed(&meta), meta.len()));
+        let description = Document::parse(&text).description();
+        if !description.is_empty() && !path.is_empty() {
+            self.shelf
+                .category_descriptions
+                .insert(path.to_owned(), description);
+        }
+    }
+
+    /// The beginning of a file, as far as its front matter goes; `None` if there is no such file.
+    fn read(&self, path: &str) -> io::Result<Option<(String, Metadata)>> {
+        let mut file = match File::open(self.shelf.root.join(path)) {
+            Ok(file) => file,
+            Err(error) if is_absent(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let meta = file.metadata()?;
+        if !meta.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; HEAD];
+        let mut size = file.read(&mut bytes)?;
+        bytes.truncate(size);
+        while size > 0 && (bytes.len() as u64) < MAX_READ && is_unfinished(&bytes) {
+            size = file.by_ref().take(MAX_READ).read_to_end(&mut bytes)?;
+        }
+        Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), meta)))
+    }
+
+    fn trouble(&mut self, path: &str, file: &str, error: &io::Error) {
+        let place = self.shelf.root.join(path).join(file);
+        self.shelf
+            .troubles
+            .push(format!("{}: {error}; skipped", place.display()));
+    }
+}
+
+/// Whether front matter begins but doesn't end here.
+fn is_unfinished(bytes: &[u8]) -> bool {
+    bytes.len() >= HEAD
+        && bytes.starts_with(b"---")
+        && split(&String::from_utf8_lossy(bytes)).is_none()
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+fn joined(dir: &str, name: &str) -> String {
+    if dir.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{dir}/{name}")
+    }
+}
+
+fn category_of(path: &str) -> &str {
+    path.rsplit_once('/')
+        .map_or(NO_CATEGORY, |(category, _)| category)
+}

@@ -1,0 +1,16 @@
+//! Skills as the rest of Hermes uses them: real directories, real files, several processes.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "tests fail by panicking and start programs themselves"
+)]
+
+mod bundled;
+mod crash;
+mod finding;
+mod managing;
+mod slash;
+mod support;
+mod viewing;
