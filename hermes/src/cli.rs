@@ -3,6 +3,7 @@
 mod audit;
 mod auth;
 mod checkpoints;
+mod learning;
 mod mcp;
 mod skills;
 
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::audit::{Audit, AuditShow};
 pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
 pub use self::checkpoints::{Checkpoints, PruneCheckpoints};
+pub use self::learning::{Journey, JourneyAction, Memory};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
 pub use self::skills::{SkillSource, Skills};
 
@@ -209,6 +211,13 @@ pub enum Command {
         #[command(flatten)]
         json: Json,
     },
+    /// What every session begins with: notes about you and your world
+    Memory {
+        #[command(subcommand)]
+        action: Option<Memory>,
+    },
+    /// What was learned, when and from which conversation; with diffs and undo
+    Journey(Journey),
     /// Read the logs
     Logs(Logs),
     /// What the tools did, and whether that is all of it

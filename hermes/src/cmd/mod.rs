@@ -11,8 +11,10 @@ pub mod demo;
 mod doctor;
 mod fallback;
 mod insights;
+mod journey;
 mod logs;
 mod mcp;
+mod memory;
 mod model;
 mod profile;
 mod sessions;
@@ -60,6 +62,8 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Status { all, json } => status::run(app, *all, (*json).into()),
         Command::Insights(insights) => insights::run(app, insights),
         Command::Doctor { fix, json } => doctor::run(app, *fix, (*json).into()),
+        Command::Memory { action } => memory::run(app, action.as_ref()),
+        Command::Journey(journey) => journey::run(app, journey),
         Command::Logs(logs) => logs::run(app, logs),
         Command::Audit { action } => audit::run(app, action),
         Command::Backup(backup) => backup::run(app, backup),

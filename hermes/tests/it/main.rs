@@ -23,6 +23,7 @@ mod doctor;
 mod dumps;
 mod fallback;
 mod insights;
+mod learning;
 mod limits;
 mod logs;
 mod mcp;

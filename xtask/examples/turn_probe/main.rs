@@ -159,6 +159,7 @@ impl World {
             worktree: None,
             skills: None,
             preloaded: None,
+            memory: None,
         };
         Ok(Opening {
             which: Which::New,

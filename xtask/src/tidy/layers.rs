@@ -42,7 +42,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         crates: &["agent"],
-        may_use: &["types"],
+        may_use: &["types", "text"],
     },
     Layer {
         crates: &["skills"],
@@ -50,7 +50,9 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         crates: &["session"],
-        may_use: &["types", "home", "store", "net", "proc", "agent", "skills"],
+        may_use: &[
+            "types", "home", "store", "net", "proc", "text", "agent", "skills",
+        ],
     },
     Layer {
         crates: &[

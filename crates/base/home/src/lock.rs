@@ -2,9 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
+
+/// How often a held lock is tried again.
+const POLL: Duration = Duration::from_millis(10);
 
 /// Held until dropped. The lock file itself stays: removing it would let two processes lock two files.
 #[derive(Debug)]
@@ -23,6 +28,25 @@ impl FileLock {
         let file = open(lock_path)?;
         file.lock().map_err(Error::io("lock", lock_path))?;
         Ok(Self { _file: file })
+    }
+
+    /// Waits for the sibling `<path>.lock`, but not for ever: its holder may hang.
+    pub fn within(path: &Path, patience: Duration) -> Result<Self> {
+        let lock_path = sibling(path);
+        let end = Instant::now() + patience;
+        loop {
+            if let Some(lock) = Self::try_acquire(&lock_path)? {
+                return Ok(lock);
+            }
+            if Instant::now() >= end {
+                let held = io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "another program holds it for too long",
+                );
+                return Err(Error::io("lock", &lock_path)(held));
+            }
+            std::thread::sleep(POLL);
+        }
     }
 
     /// Takes the lock if nobody holds it; `None` if somebody does.

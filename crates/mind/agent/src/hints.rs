@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use hermes_types::{Args, Workspace};
 use serde_json::Value;
 
-use crate::scan::screened;
+use hermes_text::scan::screened;
 
 const NAMES: &[&str] = &[
     "AGENTS.md",

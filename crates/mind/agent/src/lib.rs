@@ -13,7 +13,6 @@ mod names;
 mod pipeline;
 mod recover;
 mod request;
-mod scan;
 mod spend;
 mod spill;
 mod steer;
@@ -30,7 +29,6 @@ pub use compact::{
 pub use conversation::Conversation;
 pub use guard::{Counts, GuardLimits};
 pub use hints::Hints;
-pub use scan::screened;
 pub use steer::Steer;
 pub use todo::Todo;
 pub use toolbox::Toolbox;

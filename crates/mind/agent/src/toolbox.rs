@@ -44,6 +44,19 @@ impl Toolbox {
         }
     }
 
+    /// The same names, with other tools behind them.
+    #[must_use]
+    pub fn map<T: Tool + 'static>(&self, change: impl Fn(&Arc<dyn Tool>) -> Arc<T>) -> Self {
+        let changed = |(name, tool): (&String, &Arc<dyn Tool>)| {
+            let tool: Arc<dyn Tool> = change(tool);
+            (name.clone(), tool)
+        };
+        Self {
+            tools: self.tools.iter().map(changed).collect(),
+            aliases: self.aliases.clone(),
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         let own = self.tools.get(name);
         own.or_else(|| self.tools.get(self.aliases.get(name)?))

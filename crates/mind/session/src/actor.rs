@@ -25,6 +25,7 @@ use crate::command::Then;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::{Forget, StopJobs};
 use crate::personality::Personalities;
+use crate::review::{Counters, Review};
 use crate::rollback::Rollback;
 use crate::servers::ToolServers;
 use crate::slash::Slash;
@@ -153,6 +154,8 @@ impl Session {
             rollback: None,
             witness: None,
             skills: None,
+            review: None,
+            counters: Counters::default(),
             spending: Spending::default(),
             purses: Purses::default(),
             span: Span::Open,
@@ -210,6 +213,8 @@ pub struct Live {
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
     pub(crate) skills: Option<Arc<Skills>>,
+    pub(crate) review: Option<Review>,
+    pub(crate) counters: Counters,
     pub(crate) spending: Spending,
     /// Of the running turn, or the last one.
     pub(crate) purses: Purses,
@@ -330,6 +335,7 @@ impl Live {
     /// Runs one turn and takes in what comes meanwhile.
     async fn turn(&mut self, prompt: Message) -> After {
         self.fill_purses().await;
+        self.count_turn();
         let scope = Scope {
             purse: self.purses.turn.clone(),
             ..self.work()
@@ -343,10 +349,17 @@ impl Live {
         };
         self.conversation = conversation;
         self.follow();
+        if after == After::Turn && self.span == Span::Open {
+            self.look_back(&end);
+        }
         if let Some(text) = end.pending_steer.filter(|_| !end.interrupted) {
             self.waiting.push_front(Message::user(text));
         }
         after
+    }
+
+    pub(crate) fn scope(&self) -> &Scope {
+        &self.scope
     }
 
     /// Work on the conversation that can be interrupted on its own.

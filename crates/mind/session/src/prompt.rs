@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use hermes_agent::screened;
 use hermes_home::Home;
+use hermes_text::scan::screened;
 use jiff::Zoned;
 
 use crate::rules::project_rules;
@@ -30,6 +30,8 @@ pub struct Surroundings {
     pub skills: Option<String>,
     /// Skills the owner wants to be followed from the start.
     pub preloaded: Option<String>,
+    /// What is remembered of earlier sessions.
+    pub memory: Option<String>,
 }
 
 /// A git worktree that belongs to the session.
@@ -91,6 +93,7 @@ pub fn system_prompt(home: &Home, around: &Surroundings) -> String {
         around.worktree.as_ref().map(OwnCheckout::note),
         around.preloaded.clone(),
         around.rules.then(|| project_rules(&around.cwd)).flatten(),
+        around.memory.clone(),
         Some(closing(around)),
     ];
     parts

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hermes_agent::screened;
+use hermes_text::scan::screened;
 
 /// At most this much of one source: most of it from the beginning, some from the end.
 const MAX_CHARS: usize = 20_000;

@@ -92,7 +92,9 @@ impl Live {
         let (events, turn) = (self.events.clone(), self.purses.turn.clone());
         let (told, context) = (self.purses.told.clone(), self.purses.context.clone());
         let model = self.opening.model.info().model.clone();
+        let counters = self.counters.clone();
         Events::new(move |event| {
+            counters.hear(&event);
             if let AgentEvent::Usage { usage, .. } = &event {
                 context.store(usage.prompt() + usage.output, Ordering::Relaxed);
             }

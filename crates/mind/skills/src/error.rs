@@ -13,6 +13,8 @@ pub enum Error {
         path: String,
         cause: String,
     },
+    #[error("content {0} is missing from the journal: learning/blobs was changed by hand?")]
+    Gone(String),
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

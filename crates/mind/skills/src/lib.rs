@@ -1,4 +1,5 @@
-//! What Hermes learns. Skills: instructions for kinds of tasks, found, shown, changed and guarded.
+//! What Hermes learns. Skills: instructions for kinds of tasks, found, shown, changed and guarded. Memory: notes that
+//! every session begins with. And a journal of how all of it came about.
 
 pub mod bundled;
 mod choice;
@@ -7,7 +8,9 @@ mod find;
 pub mod format;
 pub mod guard;
 mod index;
+pub mod journal;
 mod manage;
+pub mod memory;
 mod provenance;
 mod resolve;
 mod service;

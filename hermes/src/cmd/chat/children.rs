@@ -11,11 +11,11 @@ use hermes_exec::terminal::{Password, Terminal};
 use hermes_gate::{Gate, Surface, Unasked};
 use hermes_session::toolsets::Selection;
 use hermes_session::{ChildHands, ChildServices, Delegate, Delegation, MakeHands, SessionSearch};
-use hermes_skills::{Origin, skill_tools};
 use hermes_store::Store;
 use hermes_types::{SessionId, Tool};
 
 use super::hands::{Hands, Noticed, gate_for, noticed, unasked};
+use super::learning::Writer;
 use super::open::{Presence, limits};
 use crate::cli::Talk;
 use crate::wire::App;
@@ -73,7 +73,7 @@ impl Hands {
         let live = self.mcp.as_ref().map(|mcp| mcp.live.clone());
         let own = self.toolbox.clone();
         let password = app.env.get("SUDO_PASSWORD").map(Password::new);
-        let skills = self.skills.clone();
+        let (skills, learning) = (self.skills.clone(), self.learning.clone());
         Arc::new(move |dir: PathBuf| {
             let cwd = Cwd::new(dir);
             let shell = Terminal::new(terminal.clone(), gate.clone(), cwd.clone(), Vec::new());
@@ -93,9 +93,7 @@ impl Hands {
                 Arc::new(Todo::default()),
                 Arc::new(SessionSearch::new(store.clone())),
             ];
-            if let Some(skills) = &skills {
-                others.extend(skill_tools(skills, Origin::Foreground));
-            }
+            others.extend(learning.tools(skills.as_ref(), Writer::Agent));
             let mut tools = checkpoints.guard(noticed(&files, others));
             tools.retain(|tool| selection.allows(&tool.spec().name));
             let servers = live.as_ref().map(|live| {

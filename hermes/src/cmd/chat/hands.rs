@@ -23,8 +23,8 @@ use hermes_home::yaml;
 use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_proc::sandbox::Sandbox;
 use hermes_session::toolsets::{Selection, names};
-use hermes_session::{AuditLog, Clarify, SessionSearch};
-use hermes_skills::{Origin, Skills, skill_tools};
+use hermes_session::{AuditLog, Clarify, SessionSearch, Shape};
+use hermes_skills::Skills;
 use hermes_store::Store;
 use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, ToolSpec, Witness};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ use tokio_util::task::TaskTracker;
 use hermes_session::{Forget, StopJobs, ToolSource};
 
 use super::keep::checkpoints;
-use super::learning;
+use super::learning::{self, Learning, Writer};
 use super::open::Presence;
 use super::place::Place;
 use crate::cli::Talk;
@@ -54,6 +54,7 @@ pub struct Hands {
     pub(super) checkpoints: Arc<Checkpoints>,
     /// `None` where the toolsets leave them out.
     pub skills: Option<Arc<Skills>>,
+    pub(super) learning: Learning,
     /// Children that tasks were handed to and scripts that were stopped: they may still be putting things down.
     pub(super) children: TaskTracker,
     /// Who writes down what the tools do.
@@ -103,14 +104,13 @@ impl Hands {
                 max_wait,
             )),
             Arc::new(Todo::default()),
-            Arc::new(SessionSearch::new(store.clone())),
+            Arc::new(recall(app, store)),
         ];
         if presence.is_person() {
             others.push(Arc::new(Clarify::default()));
         }
-        if let Some(skills) = &skills {
-            others.extend(skill_tools(skills, Origin::Foreground));
-        }
+        let learning = Learning::new(app);
+        others.extend(learning.tools(skills.as_ref(), Writer::Agent));
         let checkpoints = checkpoints(app, talk);
         let tools = checkpoints.guard(noticed(&files, others));
         let allowed = |tool: &Arc<dyn Tool>| selection.allows(&tool.spec().name);
@@ -125,6 +125,7 @@ impl Hands {
             sandbox,
             checkpoints,
             skills,
+            learning,
             children: TaskTracker::new(),
             witness: AuditLog::wanted(&app.home, &app.settings),
             _scratch: None,
@@ -332,6 +333,17 @@ fn init_files(app: &App) -> Vec<PathBuf> {
         .map(|file| home.join(file))
         .filter(|file| file.is_file())
         .collect()
+}
+
+/// Searching past conversations, as the settings want it.
+fn recall(app: &App, store: &Store) -> SessionSearch {
+    let set = |key: &str| app.settings.get(&format!("auxiliary.session_search.{key}"));
+    let shape = match set("mode").and_then(Value::as_str) {
+        Some("summary") => Shape::Summaries,
+        _ => Shape::Messages,
+    };
+    let at_once = set("max_concurrency").and_then(Value::as_u64).unwrap_or(3);
+    SessionSearch::new(store.clone()).giving(shape, at_once.min(5) as usize)
 }
 
 /// Where nobody can be asked, `-z` runs everything but what is never allowed; the owner can forbid that.

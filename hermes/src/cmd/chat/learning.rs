@@ -1,4 +1,4 @@
-//! What a chat has learned: its skills, as tools, in the prompt and for its commands.
+//! What a chat has learned: its skills and its memory, as tools, in the prompt and for its commands; and looking back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +10,14 @@ use hermes_exec::backend::LocalBackend;
 use hermes_exec::terminal::{Granted, inline};
 use hermes_gate::Gate;
 use hermes_session::toolsets::Selection;
-use hermes_skills::{Offer, Passing, Skills, bundled};
+use hermes_session::{Review, Reviewer, Told};
+use hermes_skills::journal::{Author, By, Journal};
+use hermes_skills::memory::{Memory, MemoryTool};
+use hermes_skills::{Offer, Origin, Passing, Skills, bundled, skill_tools};
+use hermes_types::Tool;
+use serde_json::Value;
 
+use super::hands::Hands;
 use crate::cli::Talk;
 use crate::wire::{App, say};
 
@@ -105,4 +111,84 @@ pub async fn preloaded(app: &App, talk: &Talk, skills: Option<&Skills>) -> Resul
         anyhow::bail!("-s needs the toolset 'skills', which is off");
     };
     Ok(Some(skills.preloaded(&talk.skills, "").await?))
+}
+
+/// What a session can write down, and the journal of it.
+#[derive(Clone, Debug)]
+pub struct Learning {
+    memory: Memory,
+    journal: Arc<Journal>,
+}
+
+/// Who writes down.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    Agent,
+    Review,
+}
+
+impl Learning {
+    pub fn new(app: &App) -> Self {
+        Self {
+            memory: Memory::new(&app.home, &app.settings),
+            journal: Arc::new(Journal::new(&app.home)),
+        }
+    }
+
+    /// The tools that write down what was learned, and those to look it up.
+    pub fn tools(&self, skills: Option<&Arc<Skills>>, writer: Writer) -> Vec<Arc<dyn Tool>> {
+        let (by, origin) = match writer {
+            Writer::Agent => (By::Agent, Origin::Foreground),
+            Writer::Review => (By::Review, Origin::Review),
+        };
+        let author = Author::of(by);
+        let memory = MemoryTool::new(self.memory.clone(), self.journal.clone(), author.clone());
+        let skills = skills.map(|skills| skill_tools(skills, origin));
+        let skills =
+            skills
+                .into_iter()
+                .flatten()
+                .map(|tool| match tool.spec().name == "skill_manage" {
+                    true => self.journal.watching(tool, author.clone()),
+                    false => tool,
+                });
+        let memory: Arc<dyn Tool> = Arc::new(memory);
+        std::iter::once(memory).chain(skills).collect()
+    }
+}
+
+impl Hands {
+    /// What the prompt says about earlier sessions, if this one remembers at all.
+    pub fn memory(&self) -> Option<Memory> {
+        let remembers = self.toolbox.get("memory").is_some();
+        remembers.then(|| self.learning.memory.clone())
+    }
+
+    /// How a session with a person looks back.
+    pub fn review(&self, app: &App) -> Review {
+        let (learning, skills) = (self.learning.clone(), self.skills.clone());
+        let every = |key: &str| app.settings.number(key).clamp(0.0, 1e6) as u32;
+        let set = |key: &str| {
+            app.settings
+                .get(&format!("auxiliary.background_review.{key}"))
+        };
+        let is_named = |key: &str| {
+            let name = set(key).and_then(Value::as_str).unwrap_or_default();
+            !matches!(name, "" | "auto")
+        };
+        Review {
+            memory_every: every("memory.nudge_interval"),
+            skills_every: every("skills.creation_nudge_interval"),
+            tools: Arc::new(move || learning.tools(skills.as_ref(), Writer::Review)),
+            told: match app.settings.get("display.memory_notifications") {
+                Some(Value::Bool(false)) => Told::No,
+                Some(Value::String(word)) if word == "off" => Told::No,
+                _ => Told::Yes,
+            },
+            reviewer: match is_named("provider") && is_named("model") {
+                true => Reviewer::Other,
+                false => Reviewer::Same,
+            },
+        }
+    }
 }

@@ -15,6 +15,7 @@ use hermes_session::{
     Asking, Busy, Feed, Live, Opening, Personalities, Session, Spending, Surroundings, Titles,
     Which, system_prompt,
 };
+use hermes_skills::memory::Memory;
 use hermes_store::Store;
 use hermes_types::{Effort, ModelInfo, Models, Purpose};
 use serde_json::{Value, json};
@@ -199,6 +200,9 @@ impl Ready {
             .with_skills(hands.skills.clone())
             .with_spending(spending(app))
             .with_witness(hands.witness.clone());
+        if person {
+            live = live.with_review(hands.review(app));
+        }
         if presence.is_for_one_turn() {
             live = live.for_one_turn();
         }
@@ -287,6 +291,7 @@ fn prompt(app: &App, hands: &Hands, place: &Place, preloaded: Option<String>) ->
     let (cwd, worktree) = (hands.cwd.clone(), place.checkout());
     let tools = !hands.toolbox.names().is_empty();
     let (skills, offered) = (hands.skills.clone(), hands.tools());
+    let memory = hands.memory();
     Prompt::new(move |info| {
         let enforcement = settings
             .get("agent.tool_use_enforcement")
@@ -306,6 +311,7 @@ fn prompt(app: &App, hands: &Hands, place: &Place, preloaded: Option<String>) ->
                 .as_ref()
                 .and_then(|skills| learning::index(skills, &offered())),
             preloaded: preloaded.clone(),
+            memory: memory.as_ref().and_then(Memory::prompt),
         };
         system_prompt(&home, &around)
     })

@@ -10,6 +10,7 @@ mod audit;
 mod compact;
 mod delegate;
 mod recall;
+mod review;
 mod spending;
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,35 +2,62 @@
 
 use std::sync::Arc;
 
-use futures::future::{BoxFuture, FutureExt};
-use hermes_session::{Clarify, SessionSearch};
+use hermes_session::{Clarify, SessionSearch, Shape};
 use hermes_store::{NewSession, OpenOptions, Store};
-use hermes_testkit::doubles::{CannedModel, FixedAsker, MemoryWorkspace};
-use hermes_types::{Answer, Args, CallCx, Message, Progress, Scope, Tool, ToolCaller, ToolOutput};
+use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker, SideModel, cx_with};
+use hermes_types::{Answer, CallCx, Message, Scope, Tool};
 use jiff::{SignedDuration, Timestamp};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-struct NoCaller;
-
-impl ToolCaller for NoCaller {
-    fn call<'a>(&'a self, name: &'a str, _: Args) -> BoxFuture<'a, ToolOutput> {
-        async move { ToolOutput::failed(format!("{name} is not for this test")) }.boxed()
-    }
+async fn call(tool: &dyn Tool, args: Value, answer: Answer) -> Value {
+    call_with(tool, args, cx_with(FixedAsker::new(answer))).await
 }
 
-async fn call(tool: &dyn Tool, args: Value, answer: Answer) -> Value {
+async fn call_with(tool: &dyn Tool, args: Value, cx: CallCx) -> Value {
     let cx = CallCx {
         scope: Scope::new("current".into()),
-        call_id: "1".to_owned(),
-        progress: Progress::silent(),
-        workspace: MemoryWorkspace::with(&[]),
-        asker: FixedAsker::new(answer),
-        models: CannedModel::new([]),
-        caller: Arc::new(NoCaller),
+        ..cx
     };
     let args = args.as_object().cloned().unwrap();
     serde_json::from_str(&tool.call(args, &cx).await.text).unwrap()
+}
+
+#[tokio::test]
+async fn summaries_on_request_and_how_it_began_where_nobody_writes_one() {
+    let (_dir, store) = store().await;
+    // One after the other, so that it is known who gets which.
+    let tool = SessionSearch::new(store).giving(Shape::Messages, 1);
+    let args = || json!({"query": "zebra", "summarize": true, "limit": 2});
+    let model = CannedModel::new([Canned::text("They deployed it."), Canned::text("Pictures.")]);
+    let cx = CallCx {
+        models: Arc::new(SideModel(model.clone())),
+        ..cx_with(FixedAsker::new(Answer::Nobody))
+    };
+    let found = call_with(&tool, args(), cx).await;
+    assert_eq!(
+        (&found["mode"], &found["count"]),
+        (&json!("summary"), &json!(2))
+    );
+    let told: Vec<_> = (0..2)
+        .map(|at| found["results"][at]["summary"].clone())
+        .collect();
+    assert_eq!(told, ["They deployed it.", "Pictures."]);
+    let asked = model.requests()[0].messages[0]
+        .content
+        .as_ref()
+        .unwrap()
+        .plain();
+    assert!(
+        asked.starts_with("Looked for: zebra") && asked.contains("[USER]: "),
+        "{asked}"
+    );
+    let found = call(&tool, args(), Answer::Nobody).await;
+    let told = found["results"][0]["summary"].as_str().unwrap();
+    assert!(
+        told.starts_with("[No summary (") && told.contains("zebra"),
+        "{told}"
+    );
 }
 
 async fn store() -> (tempfile::TempDir, Store) {

@@ -1,4 +1,4 @@
-//! Skills as the rest of Hermes uses them: real directories, real files, several processes.
+//! What is learned, as the rest of Hermes uses it: real directories, real files, several processes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,7 +10,10 @@
 mod bundled;
 mod crash;
 mod finding;
+mod journal;
 mod managing;
+mod memory;
+mod processes;
 mod slash;
 mod support;
 mod viewing;

@@ -1,4 +1,6 @@
-//! The `session_search` tool: finding what was said in other conversations, without asking a model.
+//! The `session_search` tool: finding what was said in other conversations. A model is only asked on request.
+
+mod summary;
 
 use std::collections::HashSet;
 
@@ -18,12 +20,25 @@ const ENDS: usize = 3;
 const READ_START: usize = 20;
 const READ_END: usize = 10;
 const SHOWN_CHARS: usize = 1_000;
+/// Each of them is a request to a model.
+const MOST_SUMMARIES: usize = 5;
 /// Not a person's conversations.
 const HIDDEN: &[&str] = &["tool", "subagent"];
 
 pub struct SessionSearch {
     spec: ToolSpec,
     store: Store,
+    /// What a search gives if the call doesn't say.
+    usual: Shape,
+    /// Summaries that are written at the same time.
+    at_once: usize,
+}
+
+/// What a search gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Messages,
+    Summaries,
 }
 
 impl SessionSearch {
@@ -38,6 +53,7 @@ impl SessionSearch {
                 "session_id": {"type": "string", "description": "Read this conversation"},
                 "around_message_id": {"type": "integer", "description": "With session_id: read around this message"},
                 "window": {"type": "integer", "description": "Messages before and after, 1-20, default 5"},
+                "summarize": {"type": "boolean", "description": "Summaries by a model instead of messages (slow)"},
             },
         });
         let spec = ToolSpec {
@@ -62,10 +78,27 @@ impl SessionSearch {
             },
             max_output: Some(100_000),
         };
-        Self { spec, store }
+        Self {
+            spec,
+            store,
+            usual: Shape::Messages,
+            at_once: 3,
+        }
     }
 
-    async fn answer(&self, args: &Args, current: &SessionId) -> hermes_store::Result<Value> {
+    /// `auxiliary.session_search.mode` and `.max_concurrency`.
+    #[must_use]
+    pub fn giving(self, usual: Shape, at_once: usize) -> Self {
+        let at_once = at_once.clamp(1, 5);
+        Self {
+            usual,
+            at_once,
+            ..self
+        }
+    }
+
+    async fn answer(&self, args: &Args, cx: &CallCx) -> hermes_store::Result<Value> {
+        let current = &cx.scope.session;
         let text = |key: &str| {
             args.get(key)
                 .and_then(Value::as_str)
@@ -81,12 +114,8 @@ impl SessionSearch {
         let around = args.get("around_message_id").and_then(Value::as_i64);
         match (text("session_id"), around, text("query")) {
             (Some(session), Some(message), _) => {
-                self.scroll(
-                    session,
-                    message,
-                    number("window").unwrap_or(AROUND).clamp(1, 20),
-                )
-                .await
+                let window = number("window").unwrap_or(AROUND).clamp(1, 20);
+                self.scroll(session, message, window, current).await
             }
             (Some(session), None, _) => self.read(session).await,
             (None, _, Some(query)) => {
@@ -97,7 +126,12 @@ impl SessionSearch {
                     limit: SCANNED,
                     ..SearchQuery::new(query)
                 };
-                self.discover(query, search, limit, current).await
+                let shape = match args.get("summarize").and_then(Value::as_bool) {
+                    Some(true) => Shape::Summaries,
+                    Some(false) => Shape::Messages,
+                    None => self.usual,
+                };
+                self.discover(query, search, limit, (shape, cx)).await
             }
             (None, _, None) => self.browse(limit, current).await,
         }
@@ -133,24 +167,35 @@ impl SessionSearch {
         query: &str,
         search: SearchQuery,
         limit: usize,
-        current: &SessionId,
+        (shape, cx): (Shape, &CallCx),
     ) -> hermes_store::Result<Value> {
         let mut hits = self.store.search(search).await?;
         // What jobs said on their own comes after what people said.
         hits.sort_by_key(|hit| hit.source == "cron");
-        let mut seen = HashSet::from([self.store.root(current).await?]);
-        let mut results = Vec::new();
-        for hit in &hits {
-            if results.len() == limit {
-                break;
-            }
+        let mut seen = HashSet::from([self.store.root(&cx.scope.session).await?]);
+        let mut best = Vec::new();
+        for hit in hits {
             if seen.insert(self.store.root(&hit.session).await?) {
-                results.push(self.found(hit).await?);
+                best.push(hit);
             }
         }
+        let searched = best.len();
+        let (mode, results) = match shape {
+            Shape::Messages => {
+                let mut results = Vec::new();
+                for hit in best.iter().take(limit) {
+                    results.push(self.found(hit).await?);
+                }
+                ("discover", results)
+            }
+            Shape::Summaries => {
+                best.truncate(limit.min(MOST_SUMMARIES));
+                ("summary", self.summarised(query, &best, cx).await)
+            }
+        };
         Ok(json!({
-            "success": true, "mode": "discover", "query": query, "count": results.len(),
-            "sessions_searched": seen.len().saturating_sub(1), "results": results,
+            "success": true, "mode": mode, "query": query, "count": results.len(),
+            "sessions_searched": searched, "results": results,
         }))
     }
 
@@ -190,19 +235,40 @@ impl SessionSearch {
         session: &str,
         message: i64,
         window: usize,
+        current: &SessionId,
     ) -> hermes_store::Result<Value> {
-        let id = self.store.find(session).await?;
-        let near = self.store.messages_around(&id, message, window).await?;
-        if near.is_empty() {
-            return Ok(
-                json!({"success": false, "error": format!("message {message} is not in session {id}")}),
-            );
+        let named = self.store.find(session).await?;
+        let refused = |error: String| Ok(json!({"success": false, "error": error}));
+        if self.store.root(&named).await? == self.store.root(current).await? {
+            return refused("this is the current conversation: you have it before you".to_owned());
         }
+        // An earlier part of the same conversation may hold it.
+        let mut parts = self.store.lineage(&self.store.tip(&named).await?).await?;
+        parts.sort_by_key(|part| *part != named);
+        let (mut id, mut near) = (named.clone(), Vec::new());
+        for part in parts {
+            near = self.store.messages_around(&part, message, window).await?;
+            id = part;
+            if !near.is_empty() {
+                break;
+            }
+        }
+        if near.is_empty() {
+            return refused(format!("message {message} is not in session {named}"));
+        }
+        let warning = (id != named).then(|| {
+            format!("message {message} is in {id}, another part of the same conversation")
+        });
         let messages: Vec<Value> = near
             .iter()
             .map(|stored| anchored(stored, message))
             .collect();
-        Ok(json!({"success": true, "mode": "scroll", "session_id": id, "messages": messages}))
+        let mut answer =
+            json!({"success": true, "mode": "scroll", "session_id": id, "messages": messages});
+        if let Some(warning) = warning {
+            answer["warning"] = warning.into();
+        }
+        Ok(answer)
     }
 
     async fn read(&self, session: &str) -> hermes_store::Result<Value> {
@@ -232,7 +298,7 @@ impl Tool for SessionSearch {
 
     fn call<'a>(&'a self, args: Args, cx: &'a CallCx) -> BoxFuture<'a, ToolOutput> {
         async move {
-            match self.answer(&args, &cx.scope.session).await {
+            match self.answer(&args, cx).await {
                 Ok(value) => ToolOutput::json(&value),
                 Err(error) => ToolOutput::failed(error.to_string()),
             }

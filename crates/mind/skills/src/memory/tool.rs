@@ -1,0 +1,336 @@
+//! `memory`: the model writes down what it wants to know next time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::{BoxFuture, FutureExt};
+use hermes_text::scan::{Screen, findings};
+use hermes_types::{
+    Args, Availability, CallCx, Outcome, Parallel, SessionId, Tool, ToolOutput, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use super::change::{Done, Refused, Wish};
+use super::entries::length;
+use super::notes::{Changed, Notes, Stays};
+use super::{Memory, Target};
+use crate::journal::{Author, By, Journal, Subject};
+
+/// A model that has failed this often in a row is told to stop.
+const PATIENCE: u32 = 3;
+/// Sessions whose failures are remembered; ids sort by age, so the oldest goes.
+const SESSIONS: usize = 256;
+
+#[derive(Debug)]
+pub struct MemoryTool {
+    spec: ToolSpec,
+    memory: Memory,
+    journal: Arc<Journal>,
+    author: Author,
+    /// Failures in a row.
+    failures: Mutex<BTreeMap<SessionId, u32>>,
+}
+
+impl MemoryTool {
+    pub fn new(memory: Memory, journal: Arc<Journal>, author: Author) -> Self {
+        Self {
+            spec: spec(),
+            memory,
+            journal,
+            author,
+            failures: Mutex::default(),
+        }
+    }
+
+    async fn run(&self, args: &Args, cx: &CallCx) -> Result<Value, Value> {
+        let target = target(args)?;
+        let Some(notes) = self.memory.notes(target) else {
+            let told = format!(
+                "The {} store is switched off in the settings.",
+                target.name()
+            );
+            return Err(failure(&told));
+        };
+        let wishes = wishes(args, notes)?;
+        for text in wishes.iter().filter_map(written) {
+            check(text)?;
+        }
+        let subject = || Subject::Memory(target);
+        self.journal.look(subject(), Author::of(By::Outside)).await;
+        let own = notes.clone();
+        let changed = tokio::task::spawn_blocking(move || own.change(&wishes)).await;
+        let changed = changed.map_err(|error| failure(&error.to_string()))?;
+        match changed {
+            Ok(changed) => {
+                let author = self.author.in_session(&cx.scope.session);
+                self.journal.look(subject(), author).await;
+                Ok(success(target, notes, &changed))
+            }
+            Err(stays) => Err(explained(notes, stays)),
+        }
+    }
+
+    /// After several failures in a row the model is told to give up.
+    fn counted(&self, session: &SessionId, outcome: Result<Value, Value>) -> ToolOutput {
+        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+        if failures.len() > SESSIONS {
+            failures.pop_first();
+        }
+        match outcome {
+            Ok(value) => {
+                failures.remove(session);
+                ToolOutput::json(&value)
+            }
+            Err(mut value) => {
+                let count = failures.entry(session.clone()).or_default();
+                *count += 1;
+                if *count >= PATIENCE {
+                    *count = 0;
+                    value["error"] = json!(format!(
+                        "{} This was attempt {PATIENCE}: stop retrying and go on with the user's request; \
+                         memory stays as it is.",
+                        value["error"].as_str().unwrap_or_default()
+                    ));
+                }
+                ToolOutput::json(&value).with_outcome(Outcome::Failed)
+            }
+        }
+    }
+}
+
+impl Tool for MemoryTool {
+    fn spec(&self) -> &ToolSpec {
+        &self.spec
+    }
+
+    fn call<'a>(&'a self, args: Args, cx: &'a CallCx) -> BoxFuture<'a, ToolOutput> {
+        async move {
+            let outcome = self.run(&args, cx).await;
+            self.counted(&cx.scope.session, outcome)
+        }
+        .boxed()
+    }
+
+    fn available(&self) -> Availability {
+        match self.memory.is_off() {
+            true => Availability::No("memory is switched off (memory.memory_enabled)".to_owned()),
+            false => Availability::Yes,
+        }
+    }
+}
+
+fn target(args: &Args) -> Result<Target, Value> {
+    let name = text(args, "target").unwrap_or("memory");
+    Target::named(name).ok_or_else(|| failure("target must be 'memory' or 'user'."))
+}
+
+/// What is asked for, in order.
+fn wishes(args: &Args, notes: &Notes) -> Result<Vec<Wish>, Value> {
+    match args.get("operations").and_then(Value::as_array) {
+        Some(operations) if !operations.is_empty() => {
+            let one = |value: &Value| match value.as_object() {
+                Some(operation) => wish(operation, notes),
+                None => Err(failure("Each operation must be an object with an action.")),
+            };
+            operations.iter().map(one).collect()
+        }
+        _ => Ok(vec![wish(args, notes)?]),
+    }
+}
+
+fn wish(args: &Args, notes: &Notes) -> Result<Wish, Value> {
+    let content = ["content", "new_text", "new_content"];
+    let content = content.iter().find_map(|name| text(args, name));
+    let old = || {
+        let told = "old_text is missing: name the entry by a part of it.";
+        text(args, "old_text").map(str::to_owned).ok_or_else(|| {
+            let entries = notes.entries().unwrap_or_default();
+            with_entries(failure(told), notes, &entries)
+        })
+    };
+    match text(args, "action") {
+        Some("add") => match content {
+            Some(content) => Ok(Wish::Add(content.to_owned())),
+            None => Err(failure("content is missing: what should be remembered?")),
+        },
+        Some("replace") => match (old()?, content) {
+            (old, Some(new)) => Ok(Wish::Replace {
+                old,
+                new: new.to_owned(),
+            }),
+            (_, None) => Err(failure(
+                "content is empty: to take an entry out, use action 'remove'.",
+            )),
+        },
+        Some("remove") => Ok(Wish::Remove { old: old()? }),
+        _ => Err(failure("action must be 'add', 'replace' or 'remove'.")),
+    }
+}
+
+fn text<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
+    let text = args.get(name)?.as_str()?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
+fn written(wish: &Wish) -> Option<&str> {
+    match wish {
+        Wish::Add(text) | Wish::Replace { new: text, .. } => Some(text),
+        Wish::Remove { .. } => None,
+    }
+}
+
+/// Memory is read by every session to come: what gives orders does not get in.
+fn check(content: &str) -> Result<(), Value> {
+    let found = findings(content, Screen::Memory);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(failure(&format!(
+            "Blocked: the content looks like an injected instruction or a way to leak secrets ({}).",
+            found.join(", ")
+        ))),
+    }
+}
+
+fn success(target: Target, notes: &Notes, changed: &Changed) -> Value {
+    let message = match changed.done.as_slice() {
+        [Done::Added] => "Entry added.".to_owned(),
+        [Done::Replaced] => "Entry replaced.".to_owned(),
+        [Done::Removed] => "Entry removed.".to_owned(),
+        [Done::Known] => "It already exists; nothing was added.".to_owned(),
+        several => format!("{} changes made.", several.len()),
+    };
+    json!({
+        "success": true,
+        "target": target.name(),
+        "entries": changed.entries,
+        "usage": percent(length(&changed.entries), notes.limit),
+        "entry_count": changed.entries.len(),
+        "message": message,
+        "done": true,
+        "note": "Saved on disk. The prompt shows it from the next session on; there is no need to repeat this.",
+    })
+}
+
+fn explained(notes: &Notes, stays: Stays) -> Value {
+    match stays {
+        Stays::Refused { by, entries } => with_entries(refused(notes, by), notes, &entries),
+        Stays::Misshapen { copy, entries } => {
+            let (path, copy) = (notes.path().display(), copy.display());
+            let told = format!(
+                "{path} was edited into a shape that would not survive this change, so nothing was changed; a copy \
+                 is in {copy}. Ask the user to put a line with only § between the entries (and to shorten what is \
+                 longer than {} characters), or add new entries, which is still possible.",
+                notes.limit
+            );
+            with_entries(failure(&told), notes, &entries)
+        }
+        Stays::Failed(error) => failure(&format!("Memory could not be changed: {error}")),
+    }
+}
+
+fn refused(notes: &Notes, by: Refused) -> Value {
+    match by {
+        Refused::TooLong { would_be } => failure(&format!(
+            "Over the limit: it would be {} of {} characters. Make room in the same turn: replace or remove entries \
+             (one call with `operations` can do it all), then add.",
+            grouped(would_be),
+            grouped(notes.limit)
+        )),
+        Refused::NoMatch { old } => failure(&format!("No entry contains '{old}'.")),
+        Refused::Several { matches } => {
+            let mut value =
+                failure("Several entries contain old_text: use a longer part of the one you mean.");
+            value["matches"] = json!(matches);
+            value
+        }
+    }
+}
+
+fn failure(told: &str) -> Value {
+    json!({"success": false, "error": told})
+}
+
+fn with_entries(mut value: Value, notes: &Notes, entries: &[String]) -> Value {
+    let (used, limit) = (grouped(length(entries)), grouped(notes.limit));
+    value["current_entries"] = json!(entries);
+    value["usage"] = json!(format!("{used}/{limit}"));
+    value
+}
+
+/// `12% — 264/2,200 chars`
+pub(super) fn percent(used: usize, limit: usize) -> String {
+    let share = used * 100 / limit.max(1);
+    format!("{share}% — {}/{} chars", grouped(used), grouped(limit))
+}
+
+/// `2,200`
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn spec() -> ToolSpec {
+    let operation = json!({
+        "action": {"type": "string", "enum": ["add", "replace", "remove"]},
+        "content": {"type": "string", "description": "What to remember (add, replace)"},
+        "old_text": {"type": "string", "description": "A part of the entry that is meant (replace, remove)"},
+    });
+    let mut properties = operation.clone();
+    properties["target"] = json!({
+        "type": "string",
+        "enum": ["memory", "user"],
+        "description": "memory: your own notes; user: who the user is and how they want things",
+    });
+    properties["operations"] = json!({
+        "type": "array",
+        "description": "Several changes at once, all or none; only the outcome must keep within the limit",
+        "items": {"type": "object", "properties": operation, "required": ["action"]},
+    });
+    ToolSpec {
+        name: "memory".to_owned(),
+        toolset: "memory",
+        description: include_str!("../prompts/memory_tool.md").trim().to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": properties,
+            "required": ["target"],
+        }),
+        emoji: "🧠",
+        parallel: Parallel::Never,
+        idempotent: false,
+        housekeeping: true,
+        refundable: false,
+        paths: |_| Vec::new(),
+        digest: |args, _| {
+            let action = args.get("action").and_then(Value::as_str);
+            let target = args.get("target").and_then(Value::as_str);
+            format!(
+                "{} {}",
+                action.unwrap_or("change"),
+                target.unwrap_or("memory")
+            )
+        },
+        max_output: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_the_limit() {
+        assert_eq!(percent(9, 1_375), "0% — 9/1,375 chars");
+        assert_eq!(
+            percent(1_234_567, 2_200_000),
+            "56% — 1,234,567/2,200,000 chars"
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! What was learned can be seen and taken back.
+
+use std::fs;
+
+use hermes_skills::journal::{Author, By, Subject, Undo};
+use hermes_skills::memory::Target;
+use pretty_assertions::assert_eq;
+
+use crate::memory::Desk;
+
+fn catch_up(desk: &Desk) -> usize {
+    desk.journal.keep_all(&Author::of(By::Outside)).unwrap()
+}
+
+#[tokio::test]
+async fn every_change_is_noted_with_its_author() {
+    let desk = Desk::new();
+    desk.add("user", "Name: Ada").await;
+    desk.write(Target::User, "Name: Ada\n§\nby hand");
+    desk.add("user", "TZ: UTC").await;
+    let entries = desk.journal.entries().unwrap();
+    let who: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.number, entry.by))
+        .collect();
+    assert_eq!(who, [(1, By::Agent), (2, By::Outside), (3, By::Agent)]);
+    assert_eq!(entries[0].before, None);
+    assert_eq!(entries[0].session.as_deref(), Some("one"));
+    assert_eq!(entries[2].before, entries[1].after);
+    let files = desk.journal.files(entries[1].after.as_deref()).unwrap();
+    assert_eq!(files, [(String::new(), "Name: Ada\n§\nby hand".into())]);
+}
+
+#[tokio::test]
+async fn what_was_learned_is_taken_back_unless_it_changed_since() {
+    let desk = Desk::new();
+    desk.add("user", "one").await;
+    desk.add("user", "two").await;
+    match desk.journal.undo(1).unwrap() {
+        Undo::ChangedSince(later) => assert_eq!(later.number, 2),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(desk.journal.undo(2).unwrap(), Undo::Done(_)));
+    assert_eq!(desk.text(Target::User), "one");
+    assert!(matches!(desk.journal.undo(1).unwrap(), Undo::Done(_)));
+    assert_eq!(desk.text(Target::User), "");
+    assert_eq!(desk.journal.undo(9).unwrap(), Undo::Unknown);
+    let undone: Vec<_> = desk
+        .journal
+        .entries()
+        .unwrap()
+        .iter()
+        .map(|entry| entry.undoes)
+        .collect();
+    assert_eq!(undone, [None, None, Some(2), Some(1)]);
+}
+
+#[test]
+fn skills_changed_by_others_are_found_and_come_back_whole() {
+    let desk = Desk::new();
+    let dir = desk.home.dir().join("skills/tools/one");
+    fs::create_dir_all(dir.join("references")).unwrap();
+    fs::write(dir.join("SKILL.md"), "first").unwrap();
+    fs::write(dir.join("references/a.md"), "a").unwrap();
+    assert_eq!(catch_up(&desk), 1);
+    assert_eq!(catch_up(&desk), 0);
+    fs::remove_dir_all(&dir).unwrap();
+    assert_eq!(catch_up(&desk), 1);
+    let subject = Subject::Skill("tools/one".to_owned());
+    let entries = desk.journal.entries().unwrap();
+    assert_eq!((&entries[1].subject, &entries[1].after), (&subject, &None));
+    assert!(matches!(desk.journal.undo(2).unwrap(), Undo::Done(_)));
+    assert_eq!(
+        fs::read_to_string(dir.join("references/a.md")).unwrap(),
+        "a"
+    );
+    assert!(matches!(
+        desk.journal.undo(1).unwrap(),
+        Undo::ChangedSince(_) | Undo::Done(_)
+    ));
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_no_line() {
+    let desk = Desk::new();
+    desk.write(Target::User, "one");
+    let path = desk.home.dir().join("learning/journal.jsonl");
+    catch_up(&desk);
+    let mut text = fs::read_to_string(&path).unwrap();
+    text.push_str("{\"number\": 2, \"at\"");
+    fs::write(&path, text).unwrap();
+    desk.write(Target::User, "two");
+    let noted = desk
+        .journal
+        .keep(&Subject::Memory(Target::User), &Author::of(By::Owner));
+    assert_eq!(noted.unwrap().unwrap().number, 2);
+    assert_eq!(desk.journal.entries().unwrap().len(), 2);
+}
