@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn an_entry_is_meant_by_a_part_of_it() {
         let check = |before: &[&str], wish: Wish, after: &[&str]| {
-            let (now, _) = apply_all(&entries(before), &[wish.clone()], 100).unwrap();
+            let (now, _) = apply_all(&entries(before), std::slice::from_ref(&wish), 100).unwrap();
             assert_eq!(now, after, "{wish:?}");
         };
         check(&["a"], Wish::Add("b".to_owned()), &["a", "b"]);
