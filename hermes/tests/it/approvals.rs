@@ -26,13 +26,16 @@ fn what_was_allowed_for_a_session_is_not_allowed_in_the_next() {
     let mut chat = command(&bench.home, &[]).pty(60, 100);
     chat.wait_for("/help for commands", WAIT);
     let questions = |screen: &str| screen.matches("[2] this session").count();
+    // What is typed before the turn is over would interrupt it.
+    let is_over =
+        |screen: &str, said: &str| screen.contains(said) && screen.trim_end().ends_with("\n>");
 
     chat.send("one\r");
     chat.wait_until(|screen| questions(screen) == 1, WAIT);
     chat.send("2\r");
-    chat.wait_for("one is done", WAIT);
+    chat.wait_until(|screen| is_over(screen, "one is done"), WAIT);
     chat.send("two\r");
-    let screen = chat.wait_for("two is done", WAIT);
+    let screen = chat.wait_until(|screen| is_over(screen, "two is done"), WAIT);
     assert_eq!(questions(&screen), 1, "{screen}");
 
     chat.send("/new\r");
@@ -40,7 +43,7 @@ fn what_was_allowed_for_a_session_is_not_allowed_in_the_next() {
     chat.send("three\r");
     chat.wait_until(|screen| questions(screen) == 2, WAIT);
     chat.send("4\r");
-    chat.wait_for("three is done", WAIT);
+    chat.wait_until(|screen| is_over(screen, "three is done"), WAIT);
     chat.send("\x04");
     assert_eq!(chat.wait_exit(WAIT), Exit::Code(0));
 }

@@ -7,6 +7,7 @@
 )]
 
 mod consent;
+mod messages;
 mod oracle;
 mod record;
 mod tables;

@@ -286,11 +286,11 @@ fn spec() -> ToolSpec {
     properties["target"] = json!({
         "type": "string",
         "enum": ["memory", "user"],
-        "description": "memory: your own notes; user: who the user is and how they want things",
+        "description": "user: who they are and what they like; memory: the rest",
     });
     properties["operations"] = json!({
         "type": "array",
-        "description": "Several changes at once, all or none; only the outcome must keep within the limit",
+        "description": "Several changes, all or none; only the outcome must fit",
         "items": {"type": "object", "properties": operation, "required": ["action"]},
     });
     ToolSpec {
