@@ -117,7 +117,13 @@ impl Gate {
             Decision::Block { reason } => Err(self.unattended(reason)),
             Decision::Ask { warnings } => {
                 let reason = format!("it would need approval ({})", warnings.join(", "));
-                Err(Denied::by_policy(reason, "nobody was asked"))
+                let by = DeniedBy::Silence;
+                let decision = "nobody was asked";
+                Err(Denied {
+                    reason,
+                    by,
+                    decision,
+                })
             }
         }
     }
