@@ -49,10 +49,11 @@ fn build(profile: &str, target: [&str; 2]) -> Result<PathBuf> {
 /// Cargo in this workspace.
 pub fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    // What the cargo that runs us says of this package would make it build other packages anew.
+    // What the cargo that runs us says of this package would make it build other packages anew: ring looks at it.
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_PKG_") {
-            cargo.env_remove(name);
+        let ours = name.to_string_lossy();
+        if ours.starts_with("CARGO_PKG_") || ours.starts_with("CARGO_MANIFEST_") {
+            cargo.env_remove(&name);
         }
     }
     cargo.current_dir(workspace::root());
