@@ -37,7 +37,7 @@ pub use process::Process;
 pub use running::{Event, Exit, Running};
 pub use scratch::Scratch;
 pub use shown::last_chars;
-pub use spawn::{Spawn, Stdin, Tty};
+pub use spawn::{Spawn, Stdin, Tty, nearest_dir};
 
 /// Why a program could not be run.
 #[derive(Debug, thiserror::Error)]

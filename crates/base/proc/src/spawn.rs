@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tokio::net::unix::pipe;
@@ -116,4 +116,12 @@ impl fmt::Debug for Spawn {
             .field("tty", &self.tty)
             .finish_non_exhaustive()
     }
+}
+
+/// Where to run what belongs in `dir`: there, or what is left of the way to it that can be entered.
+pub fn nearest_dir(dir: &Path, otherwise: &Path) -> PathBuf {
+    let mut way = dir.ancestors();
+    // Looking at `dir/.` needs the right to enter `dir`.
+    let nearest = way.find(|dir| dir.join(".").is_dir());
+    nearest.unwrap_or(otherwise).to_owned()
 }

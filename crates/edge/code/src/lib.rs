@@ -24,7 +24,7 @@ use hermes_gate::{Gate, Permit};
 use hermes_home::Env;
 use hermes_home::redact::Redactor;
 use hermes_proc::sandbox::Sandbox;
-use hermes_proc::{Lifeline, Mark, Spawn, Stdin, Tty};
+use hermes_proc::{Lifeline, Mark, Spawn, Stdin, Tty, nearest_dir};
 use hermes_types::{Args, Availability, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::{Value, json};
@@ -222,7 +222,7 @@ impl ExecuteCode {
             args: vec![staging.script().display().to_string()],
             env: env.iter().map(own).collect(),
             dir: match self.services.mode {
-                Mode::Project => nearest(&cx.workspace.cwd(), staging.dir()),
+                Mode::Project => nearest_dir(&cx.workspace.cwd(), staging.dir()),
                 Mode::Strict => staging.dir().to_owned(),
             },
             stdin: Stdin::Null,
@@ -270,15 +270,6 @@ impl fmt::Debug for ExecuteCode {
             .field("tools", &self.tools)
             .finish_non_exhaustive()
     }
-}
-
-/// `dir`, or what is left of the way to it that can be entered.
-fn nearest(dir: &Path, otherwise: &Path) -> PathBuf {
-    let mut way = dir.ancestors();
-    // Looking at `dir/.` needs the right to enter `dir`.
-    way.find(|dir| dir.join(".").is_dir())
-        .unwrap_or(otherwise)
-        .to_owned()
 }
 
 /// Something nobody can guess.

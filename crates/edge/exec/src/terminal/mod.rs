@@ -13,14 +13,14 @@ mod script;
 mod shell;
 mod sudo;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_home::redact::Redactor;
-use hermes_proc::{Stdin, Tty};
+use hermes_proc::{Stdin, Tty, nearest_dir};
 use hermes_types::{Args, CallCx, Parallel, Tool, ToolOutput, ToolSpec};
 use serde_json::json;
 
@@ -289,7 +289,7 @@ impl Terminal {
     fn surroundings(&self, request: &Request, cx: &CallCx) -> Result<Surroundings, Answer> {
         let mut vars = self.session_vars.clone();
         vars.push(("HERMES_SESSION_ID".to_owned(), cx.scope.session.to_string()));
-        let here = nearest(&self.cwd.get(), self.services.shell.temp_dir());
+        let here = nearest_dir(&self.cwd.get(), &self.services.shell.temp_dir());
         let cwd = match &request.workdir {
             None => here,
             Some(dir) => match dir.strip_prefix("~") {
@@ -334,14 +334,6 @@ impl Tool for Terminal {
         }
         .boxed()
     }
-}
-
-/// `dir`, or what is left of the way to it that can be entered.
-fn nearest(dir: &Path, temp: PathBuf) -> PathBuf {
-    let mut way = dir.ancestors();
-    // Looking at `dir/.` needs the right to enter `dir`.
-    way.find(|dir| dir.join(".").is_dir())
-        .map_or(temp, Path::to_owned)
 }
 
 fn spec(limits: &TerminalLimits) -> ToolSpec {

@@ -6,6 +6,7 @@ use std::path::Path;
 use hermes_home::replace_file;
 
 use super::{Author, By, Entry, Journal, Subject};
+use crate::memory::Memory;
 use crate::{Error, Result};
 
 /// What came of an undo.
@@ -57,11 +58,10 @@ impl Journal {
         match subject {
             Subject::Memory(_) => {
                 let content = files.into_iter().next().map(|(_, content)| content);
-                Ok(replace_file(
-                    &root,
-                    content.unwrap_or_default(),
-                    &self.modes,
-                )?)
+                match content {
+                    Some(content) => Ok(replace_file(&root, content, &self.modes)?),
+                    None => Memory::remove(&root),
+                }
             }
             Subject::Skill(_) => self.restore_folder(&root, &files),
         }

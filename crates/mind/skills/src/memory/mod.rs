@@ -95,9 +95,13 @@ impl Memory {
     pub fn forget(home: &Home, target: Target) -> Result<()> {
         let path = Self::path(home.dir(), target);
         let _lock = FileLock::within(&path, PATIENCE)?;
-        match fs::remove_file(&path) {
+        Self::remove(&path)
+    }
+
+    pub(crate) fn remove(path: &Path) -> Result<()> {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
-                Err(Error::io("remove", &path, &error))
+                Err(Error::io("remove", path, &error))
             }
             _ => Ok(()),
         }
