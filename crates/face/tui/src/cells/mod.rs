@@ -1,0 +1,1 @@
+//! What stands in the transcript, each kind with its own way to be drawn at any width.

@@ -1,0 +1,1 @@
+//! The conversation on the screen: what happens becomes rows, keys become input.

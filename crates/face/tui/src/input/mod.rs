@@ -1,0 +1,1 @@
+//! What is typed: the editor, its history, pastes.

@@ -1,0 +1,1 @@
+//! Markdown as rows: whole texts and texts that are still arriving.

@@ -1,0 +1,1 @@
+//! What could be meant: the list below the input.

@@ -1,0 +1,1 @@
+//! Lists to choose from, checklists and forms, in a chat and outside.

@@ -1,0 +1,1 @@
+//! The terminal itself: its modes, the live region, scrollback and overlays.
