@@ -85,6 +85,16 @@ impl Gate {
         lock(&self.session).yolo = yolo == Yolo::On;
     }
 
+    /// Turns what [`Gate::set_yolo`] set; gives how it is now.
+    pub fn turn_yolo(&self) -> Yolo {
+        let mut session = lock(&self.session);
+        session.yolo = !session.yolo;
+        match session.yolo {
+            true => Yolo::On,
+            false => Yolo::Off,
+        }
+    }
+
     /// `/new`: nothing that was allowed for this session is allowed any more.
     pub fn forget(&self) {
         *lock(&self.session) = Session::default();

@@ -1,17 +1,26 @@
 //! What happens in a session, as everybody who watches it sees it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Outcome, Question, Retrying, SessionId, Switched, Usage};
+use crate::{Message, ModelInfo, Outcome, Question, Retrying, SessionId, Shown, Switched, Usage};
 
 /// One stream of these feeds every face. If a face needs something that isn't here, the event is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEvent {
+    /// Another conversation from here on, the first one included.
+    Opened(Arc<Opened>),
+    /// Another model from here on, by the owner's wish.
+    Model(ModelInfo),
+    /// Whether dangerous commands run unasked from here on.
+    Yolo(bool),
     TurnStarted,
     /// More of the visible answer.
     Text(String),
     /// More of the thinking.
     Reasoning(String),
+    /// The model is writing a call of this tool; large ones take a while.
+    Preparing(String),
     ToolStarted {
         id: String,
         name: String,
@@ -28,6 +37,7 @@ pub enum AgentEvent {
         outcome: Outcome,
         about: String,
         took: Duration,
+        shown: Shown,
     },
     /// The owner is asked; the first answer to this id wins.
     Asked {
@@ -48,6 +58,8 @@ pub enum AgentEvent {
     Compacted(Compacted),
     /// Something happened in a conversation that a running call started.
     Child(Child),
+    /// Something happened in a task that goes on beside the conversation.
+    Background(Background),
     /// Tokens and money of one reply.
     Usage {
         usage: Usage,
@@ -56,6 +68,18 @@ pub enum AgentEvent {
     /// Something the owner should know; not part of the conversation.
     Notice(String),
     TurnEnded(Box<TurnEnd>),
+}
+
+/// A conversation somebody begins or goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opened {
+    pub session: SessionId,
+    pub title: Option<String>,
+    pub model: ModelInfo,
+    /// The last of what was said before.
+    pub earlier: Vec<Message>,
+    /// How many messages there are before those.
+    pub hidden: usize,
 }
 
 /// What became of a conversation that was too long.
@@ -79,6 +103,15 @@ pub struct Child {
     /// Its place among the call's tasks.
     pub index: usize,
     /// What it was asked to do, in one line.
+    pub goal: String,
+    pub event: Box<AgentEvent>,
+}
+
+/// One event of a task that the owner started beside the conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Background {
+    pub number: usize,
+    /// What it was asked to do.
     pub goal: String,
     pub event: Box<AgentEvent>,
 }

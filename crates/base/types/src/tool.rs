@@ -156,6 +156,17 @@ pub struct ToolOutput {
     /// Who or what allowed or refused it, for the record; empty where nobody had to decide.
     pub decision: String,
     pub took: Duration,
+    /// For people who watch.
+    pub shown: Shown,
+}
+
+/// What somebody who watches may want to see of a call besides its one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// The exit code of a command.
+    pub code: Option<i32>,
+    /// What became of files, as a unified diff with paths as the owner would say them.
+    pub diff: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,6 +185,7 @@ impl ToolOutput {
             changed: Vec::new(),
             decision: String::new(),
             took: Duration::ZERO,
+            shown: Shown::default(),
         }
     }
 
@@ -199,6 +211,13 @@ impl ToolOutput {
     #[must_use]
     pub fn with_outcome(self, outcome: Outcome) -> Self {
         Self { outcome, ..self }
+    }
+
+    /// With what people see of the change it made.
+    #[must_use]
+    pub fn with_diff(mut self, diff: String) -> Self {
+        self.shown.diff = diff;
+        self
     }
 
     #[must_use]

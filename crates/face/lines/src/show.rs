@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hermes_types::{AgentEvent, Child, Consent, Outcome, Question};
+use hermes_types::{AgentEvent, Background, Child, Consent, Outcome, Question};
 
 use crate::out::{Out, one_line, printable};
 
@@ -77,6 +77,11 @@ impl Show {
                 if let Some(told) = of_child(child) {
                     let line = out.faint(format!("┊ {told}"));
                     self.line(out, &line)?;
+                }
+            }
+            AgentEvent::Background(task) => {
+                if let Some(told) = of_task(task) {
+                    self.line(out, &told)?;
                 }
             }
             AgentEvent::Compacting { .. } | AgentEvent::Compacted(_) => {
@@ -192,6 +197,20 @@ fn of_child(child: &Child) -> Option<String> {
         _ => return None,
     };
     Some(format!("  {}. {told}", child.index + 1))
+}
+
+/// What the owner hears of a task beside the conversation: how it ended.
+fn of_task(task: &Background) -> Option<String> {
+    let AgentEvent::TurnEnded(end) = &*task.event else {
+        return None;
+    };
+    let said = match (&end.error, end.answered()) {
+        (_, true) => printable(&end.text),
+        (Some(error), false) => printable(error),
+        (None, false) => "stopped".to_owned(),
+    };
+    let (number, goal) = (task.number, one_line(&task.goal));
+    Some(format!("⚕ background #{number}: {goal}\n{said}"))
 }
 
 #[cfg(test)]

@@ -172,10 +172,7 @@ mod tests {
 
     #[test]
     fn nothing_drives_the_terminal() {
-        assert_eq!(
-            harmless("a\x1b]0;t\x07b\r\nc"),
-            "a\u{fffd}]0;t\u{fffd}b\nc"
-        );
+        assert_eq!(harmless("a\x1b]0;t\x07b\r\nc"), "a\u{fffd}]0;t\u{fffd}b\nc");
         assert_eq!(harmless("a\tb\u{202e}c"), "a   b\u{fffd}c");
         assert_eq!(one_line(" a \n\t b "), "a b");
     }

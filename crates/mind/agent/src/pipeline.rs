@@ -121,6 +121,7 @@ impl Pipeline {
             outcome: output.outcome,
             about: about.clone(),
             took: output.took,
+            shown: std::mem::take(&mut output.shown),
         });
         self.saw(&spec.name, about, place, &output).await;
         output.text = self.fitted(spec, id, output.text).await;

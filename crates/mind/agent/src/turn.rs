@@ -272,7 +272,7 @@ impl Turn {
                     said.clear();
                     self.events.send(AgentEvent::Switched(switched));
                 }
-                ModelEvent::ToolCall(_) => {}
+                ModelEvent::ToolCall(name) => self.events.send(AgentEvent::Preparing(name)),
                 ModelEvent::Done(reply) => {
                     self.add_up(&reply.usage, &reply.cost, end);
                     return Ok(reply);

@@ -20,8 +20,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use crate::ask::{Asking, SessionAsker};
+use crate::background::Tasks;
 use crate::begin::{Beginning, Current};
 use crate::command::Then;
+use crate::controls::Controls;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::{Forget, StopJobs};
 use crate::personality::Personalities;
@@ -129,6 +131,7 @@ impl Session {
         let events = source.events();
         let (inbox, incoming) = mpsc::channel(INBOX);
         let beginning = Beginning::of(&opening).await?;
+        events.send(beginning.opened(&opening));
         let (current, seen) = watch::channel(beginning.current.clone());
         let Current { row, task } = beginning.current.clone();
         let conversation = beginning.conversation(&opening, current.clone());
@@ -156,6 +159,8 @@ impl Session {
             skills: None,
             review: None,
             counters: Counters::default(),
+            controls: None,
+            tasks: Tasks::default(),
             spending: Spending::default(),
             purses: Purses::default(),
             span: Span::Open,
@@ -215,6 +220,9 @@ pub struct Live {
     pub(crate) skills: Option<Arc<Skills>>,
     pub(crate) review: Option<Review>,
     pub(crate) counters: Counters,
+    pub(crate) controls: Option<Controls>,
+    /// What runs beside the conversation.
+    pub(crate) tasks: Tasks,
     pub(crate) spending: Spending,
     /// Of the running turn, or the last one.
     pub(crate) purses: Purses,
@@ -296,8 +304,12 @@ impl Live {
                     }
                 }
                 Input::Close => return None,
-                // Nothing runs: there is nothing to interrupt and nobody waits for an answer.
-                Input::Interrupt | Input::Answer { .. } => {}
+                // A background task may have asked.
+                Input::Answer { id, answer } => {
+                    self.asker.answer(id, answer);
+                }
+                // Nothing runs that an interrupt could mean.
+                Input::Interrupt => {}
             }
         }
     }
@@ -427,7 +439,18 @@ impl Live {
             Input::Interrupt => scope.cancel.cancel(),
             Input::Command(slash, _) if slash.name == "stop" => {
                 scope.cancel.cancel();
+                if let Some(told) = self.stop_background() {
+                    self.notice(told);
+                }
                 self.stop_jobs_aside();
+            }
+            Input::Command(slash, rest) if matches!(slash.name, "queue" | "steer") => {
+                let said = self.say_later(slash.name, &rest);
+                self.notice(said);
+            }
+            Input::Command(slash, _) if slash.name == "agents" => {
+                let said = self.agents(Some("running"));
+                self.notice(said);
             }
             Input::Command(slash, rest) => {
                 let said = self.tell(slash, &rest).await;
@@ -441,6 +464,11 @@ impl Live {
             }
             Input::Close => {}
         }
+    }
+
+    /// Guidance for the running turn.
+    pub(crate) fn steer(&self, text: &str) {
+        self.steer.push(text);
     }
 
     /// What becomes of a prompt that comes while a turn runs.

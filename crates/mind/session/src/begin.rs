@@ -5,11 +5,14 @@ use std::sync::Arc;
 use hermes_agent::Conversation;
 use hermes_home::clock;
 use hermes_store::{NewSession, Reach};
-use hermes_types::{Message, SessionId};
+use hermes_types::{AgentEvent, Message, Opened, SessionId};
 use tokio::sync::watch;
 
 use crate::actor::{Opening, Which};
 use crate::journal::StoreJournal;
+
+/// Messages a face gets to show of a conversation somebody goes on with.
+const EARLIER: usize = 200;
 
 /// Which conversation a session is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +26,7 @@ pub(crate) struct Current {
 /// A conversation before anything is said in it.
 pub(crate) struct Beginning {
     pub current: Current,
+    title: Option<String>,
     system: String,
     messages: Vec<Message>,
 }
@@ -37,6 +41,7 @@ impl Beginning {
                         task: row.clone(),
                         row,
                     },
+                    title: None,
                     system: built(opening),
                     messages: Vec::new(),
                 })
@@ -47,10 +52,10 @@ impl Beginning {
 
     async fn stored(opening: &Opening, id: &SessionId) -> hermes_store::Result<Self> {
         let store = &opening.store;
-        let stored = store
-            .session(id)
-            .await?
-            .and_then(|session| session.system_prompt);
+        let (title, stored) = match store.session(id).await? {
+            Some(session) => (session.title, session.system_prompt),
+            None => (None, None),
+        };
         let messages = store.conversation(id, Reach::Session).await?;
         let task = store.root(id).await?;
         if let Err(error) = store.reopen_session(id).await {
@@ -62,11 +67,24 @@ impl Beginning {
                 row: id.clone(),
                 task,
             },
+            title,
             system: stored
                 .filter(|text| !text.is_empty())
                 .unwrap_or_else(|| built(opening)),
             messages,
         })
+    }
+
+    /// What a face shows of it.
+    pub fn opened(&self, opening: &Opening) -> AgentEvent {
+        let hidden = self.messages.len().saturating_sub(EARLIER);
+        AgentEvent::Opened(Arc::new(Opened {
+            session: self.current.row.clone(),
+            title: self.title.clone(),
+            model: opening.model.info().clone(),
+            earlier: self.messages[hidden..].to_vec(),
+            hidden,
+        }))
     }
 
     /// The conversation; whoever watches `current` learns when it goes on in another row.

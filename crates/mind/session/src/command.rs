@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::actor::{Live, Which};
 use crate::begin::Beginning;
 use crate::personality::Personalities;
-use crate::slash::{Slash, help};
+use crate::slash::{Face, Slash, help};
 
 /// What follows a command.
 pub(crate) enum Then {
@@ -27,6 +27,7 @@ impl Live {
         match slash.name {
             "quit" => return Then::Leave,
             "retry" => return self.retry().await,
+            "queue" | "steer" => return self.say_now(slash.name, rest),
             "compress" => return self.compress(rest).await,
             _ => {}
         }
@@ -38,9 +39,14 @@ impl Live {
             "save" => self.save(),
             "model" => self.change_model(rest).await,
             "personality" => self.change_personality(rest).await,
+            "branch" => self.branch(rest).await,
+            "reasoning" => self.change_effort(rest).await,
             "reload-mcp" => self.reload_servers(rest).await,
             "stop" => {
-                let told = self.stop_jobs(self.task.clone()).await;
+                let tasks = self.stop_background();
+                let jobs = self.stop_jobs(self.task.clone()).await;
+                let told: Vec<String> = [tasks, jobs].into_iter().flatten().collect();
+                let told = (!told.is_empty()).then(|| told.join("\n"));
                 told.unwrap_or_else(|| "nothing is running".to_owned())
             }
             _ => self.tell(slash, rest).await,
@@ -52,16 +58,21 @@ impl Live {
     /// Commands that only look, or only touch the session's name: possible at any time.
     pub(crate) async fn tell(&mut self, slash: &Slash, rest: &str) -> String {
         match slash.name {
-            "help" => help(),
+            "help" => help(Face::Any),
             "title" => self.title(rest).await,
             "history" => self.history(),
             "status" => self.status().await,
             "usage" => self.usage().await,
             "insights" => self.insights(rest).await,
             "context" => self.context(),
+            "background" => self.start_background(rest),
+            "agents" => self.agents(None),
+            "busy" => self.change_busy(rest).await,
+            "yolo" => self.turn_yolo(),
             "skills" => self.list_skills(rest),
             "reload-skills" => self.reload_skills(),
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
+            other if slash.face == Face::Screen => format!("/{other} needs a screen"),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
     }
@@ -139,6 +150,7 @@ impl Live {
     pub(crate) async fn open(&mut self, which: Which) -> hermes_store::Result<()> {
         self.opening.which = which;
         let beginning = Beginning::of(&self.opening).await?;
+        self.events.send(beginning.opened(&self.opening));
         self.current.send_replace(beginning.current.clone());
         self.follow();
         self.conversation = beginning.conversation(&self.opening, self.current.clone());
@@ -281,6 +293,7 @@ impl Live {
             Ok(model) => {
                 self.opening.model = model;
                 let info = self.opening.model.info();
+                self.events.send(AgentEvent::Model(info.clone()));
                 format!("model: {} ({})", info.model, info.provider)
             }
             Err(error) => error.to_string(),

@@ -10,6 +10,16 @@ pub struct Slash {
     pub group: &'static str,
     /// Whether it may be given while a turn runs.
     pub anytime: bool,
+    pub face: Face,
+}
+
+/// Who carries a command out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// The session, whatever face it has.
+    Any,
+    /// A face with a screen, by itself.
+    Screen,
 }
 
 const fn slash(
@@ -25,6 +35,16 @@ const fn slash(
         about,
         group,
         anytime: false,
+        face: Face::Any,
+    }
+}
+
+/// What only a screen has: possible at any time.
+const fn on_screen(name: &'static str, args: &'static str, about: &'static str) -> Slash {
+    Slash {
+        anytime: true,
+        face: Face::Screen,
+        ..slash(name, args, about, "Screen")
     }
 }
 
@@ -63,6 +83,49 @@ pub const TABLE: &[Slash] = &[
     Slash {
         anytime: true,
         ..slash("history", "", "show the conversation so far", "Session")
+    },
+    Slash {
+        aliases: &["bg", "btw"],
+        anytime: true,
+        ..slash(
+            "background",
+            "<prompt>",
+            "a task of its own beside this conversation",
+            "Session",
+        )
+    },
+    Slash {
+        aliases: &["tasks"],
+        anytime: true,
+        ..slash("agents", "", "what is running", "Session")
+    },
+    Slash {
+        aliases: &["q"],
+        anytime: true,
+        ..slash(
+            "queue",
+            "<prompt>",
+            "say this when the running turn is over",
+            "Session",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash(
+            "steer",
+            "<prompt>",
+            "guide the running turn without ending it",
+            "Session",
+        )
+    },
+    Slash {
+        aliases: &["fork"],
+        ..slash(
+            "branch",
+            "[title]",
+            "go on in a copy of this conversation",
+            "Session",
+        )
     },
     slash("save", "", "write the conversation to a file", "Session"),
     slash(
@@ -122,6 +185,30 @@ pub const TABLE: &[Slash] = &[
         "Configuration",
     ),
     slash(
+        "reasoning",
+        "[none|minimal|low|medium|high|xhigh]",
+        "how hard the model thinks",
+        "Configuration",
+    ),
+    Slash {
+        anytime: true,
+        ..slash(
+            "busy",
+            "[interrupt|queue|steer]",
+            "what becomes of input while a turn runs",
+            "Configuration",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash(
+            "yolo",
+            "",
+            "ask about dangerous commands, or don't",
+            "Configuration",
+        )
+    },
+    slash(
         "reload-mcp",
         "[now|always]",
         "load the MCP servers of the configuration anew",
@@ -151,6 +238,30 @@ pub const TABLE: &[Slash] = &[
             "Info",
         )
     },
+    on_screen("clear", "", "an empty screen; nothing is forgotten"),
+    on_screen("redraw", "", "draw everything again"),
+    on_screen(
+        "transcript",
+        "",
+        "everything said so far, to scroll and search in",
+    ),
+    on_screen(
+        "copy",
+        "[n]",
+        "the last answer, or the n-th from the end, to the clipboard",
+    ),
+    on_screen("paste", "", "attach the image in the clipboard"),
+    on_screen("image", "<path>", "attach an image"),
+    Slash {
+        aliases: &["sb"],
+        ..on_screen("statusbar", "", "show the status bar, or don't")
+    },
+    on_screen("skin", "[name]", "show or change how the screen looks"),
+    on_screen(
+        "verbose",
+        "",
+        "how much of the tools is shown: off, new, all, verbose",
+    ),
     Slash {
         anytime: true,
         ..slash("help", "", "this list", "Info")
@@ -220,17 +331,27 @@ pub fn read_with<'t>(line: &'t str, is_skill: &dyn Fn(&str) -> bool) -> Typed<'t
             rest: rest.trim(),
         },
         (None, []) => Typed::Unknown(word),
+        // `status` is meant by all that `statusbar` could be meant by, too.
+        (None, &[first, ref others @ ..])
+            if others.iter().all(|o| o.name.starts_with(first.name)) =>
+        {
+            Typed::Command {
+                slash: first,
+                rest: rest.trim(),
+            }
+        }
         (None, several) => Typed::Ambiguous(several.iter().map(|slash| slash.name).collect()),
     }
 }
 
-/// The table as text.
-pub fn help() -> String {
+/// The commands a face has, as text.
+pub fn help(face: Face) -> String {
     let mut text = String::new();
     let mut group = "";
-    let mut rows: Vec<&Slash> = TABLE.iter().collect();
+    let has = |slash: &&Slash| slash.face == Face::Any || face == Face::Screen;
+    let mut rows: Vec<&Slash> = TABLE.iter().filter(has).collect();
     rows.sort_by_key(|slash| {
-        ["Session", "Configuration", "Info", "Exit"]
+        ["Session", "Configuration", "Screen", "Info", "Exit"]
             .iter()
             .position(|group| *group == slash.group)
     });
@@ -279,8 +400,10 @@ mod tests {
                 "new",
                 "resume",
                 "retry",
+                "reasoning",
                 "reload-mcp",
-                "reload-skills"
+                "reload-skills",
+                "redraw"
             ])
         );
         assert_eq!(read("/frobnicate x"), Typed::Unknown("frobnicate"));
@@ -315,7 +438,7 @@ mod tests {
         assert!(
             names
                 .iter()
-                .all(|name| help().contains(&format!("/{name}")))
+                .all(|name| help(Face::Screen).contains(&format!("/{name}")))
         );
     }
 }

@@ -30,7 +30,7 @@ use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, Tool
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use hermes_session::{Forget, StopJobs, ToolSource};
+use hermes_session::{Controls, Forget, StopJobs, ToolSource};
 
 use super::keep::checkpoints;
 use super::learning::{self, Learning, Writer};
@@ -192,6 +192,15 @@ impl Hands {
     pub fn forget(&self) -> Forget {
         let gate = self.gate.clone();
         Arc::new(move || gate.forget())
+    }
+
+    /// What the owner can change while the session runs.
+    pub fn controls(&self, app: &App) -> Controls {
+        let gate = self.gate.clone();
+        Controls {
+            home: app.home.clone(),
+            yolo: Arc::new(move || gate.turn_yolo() == Yolo::On),
+        }
     }
 
     /// Ends what the session started: a person who leaves, or a script whose answer is there, wants no servers

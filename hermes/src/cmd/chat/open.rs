@@ -195,6 +195,7 @@ impl Ready {
             .with_jobs(hands.stop_jobs())
             .with_rollback(hands.rollback())
             .with_permissions(hands.forget())
+            .with_controls(hands.controls(app))
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
             .with_skills(hands.skills.clone())
@@ -426,11 +427,7 @@ fn spending(app: &App) -> Spending {
 }
 
 fn busy(app: &App) -> Busy {
-    match app.settings.text("display.busy_input_mode") {
-        "queue" => Busy::Queue,
-        "steer" => Busy::Steer,
-        _ => Busy::Interrupt,
-    }
+    Busy::read(app.settings.text("display.busy_input_mode")).unwrap_or_default()
 }
 
 #[cfg(test)]

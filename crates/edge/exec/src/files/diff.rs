@@ -7,6 +7,25 @@ use similar::TextDiff;
 /// A diff that takes longer is coarser, not later.
 const TIME: Duration = Duration::from_secs(1);
 
+/// More than this of a change is not shown to people, who would not read it.
+const SHOWN: usize = 64 * 1024;
+
+/// The change of one file as people see it.
+pub(super) fn shown(path: &str, old: Option<&str>, new: &str) -> String {
+    brief(unified(path, old, Some(new)))
+}
+
+/// The beginning of a diff, in whole lines.
+pub(super) fn brief(mut diff: String) -> String {
+    if diff.len() > SHOWN {
+        let end = diff.as_bytes()[..SHOWN]
+            .iter()
+            .rposition(|byte| *byte == b'\n');
+        diff.truncate(end.map_or(0, |end| end + 1));
+    }
+    diff
+}
+
 /// The change of one file; `None` for a side that doesn't exist.
 pub(super) fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     let path = path.trim_start_matches('/');

@@ -14,7 +14,7 @@ use super::outcome::{Failure, until_stopped};
 use super::place::Place;
 use super::save::{look, refuse_masks, save};
 use super::text::{Before, Ending};
-use super::{FileServices, args};
+use super::{FileServices, args, diff};
 
 /// With two syntax checks of 30 s.
 const TIME: Duration = Duration::from_secs(120);
@@ -92,9 +92,11 @@ impl WriteFile {
         if let Some(warning) = warning {
             result["_warning"] = warning.into();
         }
+        let old = before.text().map(|file| file.text.as_str());
+        let diff = diff::shown(&place.shown(&cx.workspace.cwd()), old, &text);
         Ok(ToolOutput {
             changed: vec![place.real],
-            ..ToolOutput::json(&result)
+            ..ToolOutput::json(&result).with_diff(diff)
         })
     }
 }

@@ -110,9 +110,12 @@ impl From<StartError> for Answer {
 
 impl From<Answer> for ToolOutput {
     fn from(answer: Answer) -> Self {
-        Self::json(&Value::Object(answer.fields))
+        let code = answer.fields["exit_code"].as_i64();
+        let mut output = Self::json(&Value::Object(answer.fields))
             .with_outcome(answer.outcome)
-            .decided(answer.decision)
+            .decided(answer.decision);
+        output.shown.code = code.and_then(|code| i32::try_from(code).ok());
+        output
     }
 }
 

@@ -34,7 +34,7 @@ impl Desk {
     }
 }
 
-fn home_at(home: &TempHome) -> Home {
+pub fn home_at(home: &TempHome) -> Home {
     let env = Env::from([("HERMES_HOME", home.hermes().to_str().unwrap())]);
     Resolved::from(None, &env).unwrap().home(&env)
 }

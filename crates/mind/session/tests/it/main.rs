@@ -8,6 +8,7 @@
 
 mod audit;
 mod compact;
+mod controls;
 mod delegate;
 mod recall;
 mod review;
@@ -98,7 +99,11 @@ async fn notice(feed: &Feed) -> String {
         match feed.next().await {
             Some(AgentEvent::Notice(text)) => return text,
             Some(
-                AgentEvent::Compacting { .. } | AgentEvent::Compacted(_) | AgentEvent::Usage { .. },
+                AgentEvent::Opened(_)
+                | AgentEvent::Yolo(_)
+                | AgentEvent::Compacting { .. }
+                | AgentEvent::Compacted(_)
+                | AgentEvent::Usage { .. },
             ) => {}
             other => panic!("{other:?}"),
         }

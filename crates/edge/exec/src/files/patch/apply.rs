@@ -218,7 +218,9 @@ impl Report {
         self.changed.dedup();
         ToolOutput {
             changed: self.changed,
-            ..ToolOutput::json(&result).with_outcome(outcome)
+            ..ToolOutput::json(&result)
+                .with_outcome(outcome)
+                .with_diff(diff::brief(self.diffs.concat()))
         }
     }
 }

@@ -104,9 +104,10 @@ impl Patch {
         if let Some(warning) = warning {
             result["_warning"] = warning.into();
         }
+        let diff = diff::shown(&place.shown(&cwd), Some(old), &new);
         Ok(ToolOutput {
             changed: vec![place.real],
-            ..ToolOutput::json(&result)
+            ..ToolOutput::json(&result).with_diff(diff)
         })
     }
 }
