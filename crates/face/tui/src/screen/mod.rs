@@ -2,7 +2,7 @@
 //!
 //! [`Terminal`] switches the terminal to what a screen needs, and back. [`Screen`] draws on its normal screen:
 //! finished rows once into the scrollback, and below them the few rows that live. [`Overlay`] covers everything
-//! for a while.
+//! for a while; [`Pager`] is what is in it when there is much to read.
 
 #[cfg(test)]
 mod glass;
@@ -11,6 +11,7 @@ mod ink;
 mod inline;
 mod osc;
 mod overlay;
+mod pager;
 mod restore;
 mod terminal;
 mod tty;
@@ -18,6 +19,7 @@ mod tty;
 pub use gone::Gone;
 pub use inline::{HISTORY_ROWS, Screen, Scrollback};
 pub use overlay::Overlay;
+pub use pager::{Pager, Pressed};
 pub use ratatui::layout::{Position, Size};
 pub use restore::restore_now;
 pub use terminal::{Keyboard, Terminal};

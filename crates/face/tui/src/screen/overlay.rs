@@ -82,3 +82,74 @@ impl<W: Write> Drop for Overlay<W> {
 fn blank(size: Size) -> Vec<String> {
     vec![ink(&Row::default(), size.width); size.height.into()]
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::super::glass::Glass;
+    use super::super::{Screen, Scrollback};
+    use super::*;
+
+    const SIZE: Size = Size {
+        width: 20,
+        height: 4,
+    };
+
+    fn rows(lines: &[&str]) -> Vec<Row> {
+        lines
+            .iter()
+            .map(|line| Row::raw((*line).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn it_covers_the_screen_and_leaves_it_as_it_was() {
+        let mut glass = Glass::new(SIZE);
+        let mut out = Vec::new();
+        let mut screen = Screen::new(&mut out, SIZE, Scrollback::Clear);
+        screen.push(rows(&["1", "2", "3"]));
+        screen
+            .draw(&rows(&["bar", "> x"]), Some(Position::new(3, 1)))
+            .unwrap();
+        drop(screen);
+        glass.0.process(&out);
+        let before = (glass.all(), glass.cursor());
+        let mut out = Vec::new();
+        let mut overlay = Overlay::open(&mut out, SIZE).unwrap();
+        overlay
+            .draw(&rows(&["a", "b", "c", "d", "e"]), None)
+            .unwrap();
+        overlay
+            .draw(&rows(&["a", "你"]), Some(Position::new(2, 1)))
+            .unwrap();
+        overlay.resized(Size::new(10, 3));
+        overlay
+            .draw(&rows(&["a", "B"]), Some(Position::new(1, 1)))
+            .unwrap();
+        drop(overlay);
+        let end = out.len() - b"\x1b[?1049l\x1b[?25h".len();
+        glass.0.process(&out[..end]);
+        assert_eq!(glass.lines(), ["a", "B", "", ""]);
+        assert_eq!(glass.cursor(), Some((1, 1)));
+        glass.0.process(&out[end..]);
+        assert_eq!((glass.all(), glass.cursor()), before);
+    }
+
+    #[test]
+    fn only_changes_are_written() {
+        let mut out = Vec::new();
+        let mut overlay = Overlay::open(&mut out, SIZE).unwrap();
+        let mut draw = |lines: &[&str]| {
+            let before = overlay.out.len();
+            overlay.draw(&rows(lines), None).unwrap();
+            String::from_utf8_lossy(&overlay.out[before..]).into_owned()
+        };
+        assert_eq!(
+            draw(&["a", "b"]),
+            format!("{BEGIN}\x1b[1;1Ha\x1b[K\x1b[2;1Hb\x1b[K{END}")
+        );
+        assert_eq!(draw(&["a", "b"]), "");
+        assert_eq!(draw(&["a"]), format!("{BEGIN}\x1b[2;1H\x1b[K{END}"));
+    }
+}
