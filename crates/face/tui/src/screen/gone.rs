@@ -96,3 +96,23 @@ fn hangs_up(tty: &Tty, alive: &UnixStream) -> bool {
         return seen(1).is_empty() && seen(0).intersects(PollFlags::POLLHUP | PollFlags::POLLERR);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use nix::pty::openpty;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_closed_window_is_noticed() {
+        let ends = openpty(None, None).unwrap();
+        let watch = Watch::begin(&Tty::from(File::from(ends.slave))).unwrap();
+        let mut gone = watch.gone();
+        assert!(futures::poll!(&mut gone).is_pending());
+        drop(ends.master);
+        timeout(GRACE / 2, gone).await.unwrap();
+    }
+}

@@ -59,13 +59,24 @@ impl Pager {
         }
     }
 
-    /// There are other rows now: more of them, or made for another width.
+    /// There are more rows now. At the end, the new ones are shown.
     pub fn replace(&mut self, rows: Vec<Row>) {
         if self.top >= self.last_top() {
             self.top = usize::MAX;
         }
         self.rows = rows;
         self.found = self.found.filter(|row| *row < self.rows.len());
+    }
+
+    /// The same rows, made for another width: about the same part of them is shown.
+    pub fn rewrap(&mut self, rows: Vec<Row>) {
+        let before = self.rows.len().max(1);
+        let top = self.top.min(before) * rows.len() / before;
+        self.replace(rows);
+        if self.top != usize::MAX {
+            self.top = top;
+        }
+        self.found = None;
     }
 
     pub fn key(&mut self, key: KeyEvent) -> Pressed {

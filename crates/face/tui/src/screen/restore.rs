@@ -17,7 +17,8 @@ static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
 pub(super) struct Entered {
     pub(super) tty: Tty,
     pub(super) keyboard: bool,
-    pub(super) title: bool,
+    /// The title it was given.
+    pub(super) title: Option<String>,
     pub(super) overlay: bool,
     /// What the last panic said. Most are contained, and the log has them; only the one that ends the program
     /// is shown, when there is an ordinary terminal again.
@@ -66,7 +67,7 @@ impl Entered {
             (self.overlay, "\x1b[?1049l"),
             (true, "\x1b[m\x1b[?7h\x1b[?1004l\x1b[?2004l"),
             (self.keyboard, "\x1b[<u"),
-            (self.title, "\x1b[23;0t"),
+            (self.title.is_some(), "\x1b[23;0t"),
             (true, "\x1b[?25h"),
         ];
         bytes.extend(

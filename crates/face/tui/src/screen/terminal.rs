@@ -1,11 +1,14 @@
 //! The terminal as long as it is ours: keys as they are pressed, pastes as a whole, focus; and back again.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use crossterm::terminal::{supports_keyboard_enhancement, window_size};
 use hermes_home::Env;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::timeout;
 
 use super::Size;
 use super::gone::{Gone, Watch};
@@ -18,6 +21,9 @@ const USUAL: Size = Size {
     width: 80,
     height: 24,
 };
+
+/// A job that nobody could continue is not stopped at all: after this long, it goes on as if it had been.
+const STOPPING: Duration = Duration::from_millis(500);
 
 /// As long as it lives, the terminal is ours. Dropping it, also on the way out of a panic, brings back what was.
 /// What is drawn has to be removed before: see [`Screen::leave`](super::Screen::leave).
@@ -81,20 +87,28 @@ impl Terminal {
         self.watch.gone()
     }
 
-    /// Stops all of the job, as Ctrl+Z does where nobody reads keys, and goes on with it. Must be called in the
-    /// main thread, which takes the signal; what is drawn has to be removed before, and drawn again after, in a
-    /// size that may be another one.
-    pub fn suspend(&mut self) -> io::Result<()> {
-        restore_now();
+    /// Stops all of the job, as Ctrl+Z does where nobody reads keys, and goes on with it. What is drawn has to be
+    /// removed before, overlays too, and drawn again after, in a size that may be another one.
+    pub async fn suspend(&mut self) -> io::Result<()> {
+        let mut resumed = signal(SignalKind::from_raw(Signal::SIGCONT as i32))?;
+        let title = release();
         let stopped = kill(Pid::from_raw(0), Signal::SIGTSTP);
-        self.take()?;
+        // The signal may take another thread first, and this one a little later.
+        let _ = timeout(STOPPING, resumed.recv()).await;
+        self.retake(title)?;
         Ok(stopped?)
+    }
+
+    /// Sets everything again: while somebody else had stopped us, a shell may have changed it.
+    pub fn renew(&mut self) -> io::Result<()> {
+        let title = release();
+        self.retake(title)
     }
 
     /// The title of the window; what it was comes back in the end.
     pub fn title(&mut self, words: &str) -> io::Result<()> {
         let mut first = false;
-        restore::note(|entered| first = !std::mem::replace(&mut entered.title, true));
+        restore::note(|entered| first = entered.title.replace(words.to_owned()).is_none());
         let save = if first { "\x1b[22;0t" } else { "" };
         self.write(&format!("{save}{}", osc::title(words)))
     }
@@ -124,10 +138,15 @@ impl Terminal {
         restore::enter(Entered {
             tty: self.tty.clone(),
             keyboard: self.keyboard,
-            title: false,
+            title: None,
             overlay: false,
             panic: None,
         })
+    }
+
+    fn retake(&mut self, title: Option<String>) -> io::Result<()> {
+        self.take()?;
+        title.map_or(Ok(()), |title| self.title(&title))
     }
 
     fn write(&self, bytes: &str) -> io::Result<()> {
@@ -141,6 +160,15 @@ impl Drop for Terminal {
     }
 }
 
+/// Gives the terminal back; returns the title it was given, for the next time.
+fn release() -> Option<String> {
+    let title = restore::entered()
+        .as_mut()
+        .and_then(|entered| entered.title.clone());
+    restore_now();
+    title
+}
+
 /// Asking takes a round trip at the start, and some that would confirm break input methods: only these are asked.
 fn knows_keyboard(env: &Env) -> bool {
     let term = env.get("TERM").unwrap_or_default();
@@ -149,21 +177,4 @@ fn knows_keyboard(env: &Env) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_terminals_known_for_it_are_asked_about_keys() {
-        let check = |term: &str, tmux: &str, expected: bool| {
-            let mut env = Env::default();
-            env.set("TERM", term);
-            env.set("TMUX", tmux);
-            assert_eq!(knows_keyboard(&env), expected, "{term} {tmux}");
-        };
-        check("xterm-kitty", "", true);
-        check("foot-extra", "", true);
-        check("xterm-256color", "", false);
-        check("xterm-kitty", "/tmp/tmux", false);
-        assert!(!knows_keyboard(&Env::default()));
-    }
-}
+mod tests;

@@ -17,7 +17,13 @@ impl Tty {
             true => File::from(stdout.as_fd().try_clone_to_owned()?),
             false => OpenOptions::new().read(true).write(true).open("/dev/tty")?,
         };
-        Ok(Self(Arc::new(file)))
+        Ok(Self::from(file))
+    }
+}
+
+impl From<File> for Tty {
+    fn from(file: File) -> Self {
+        Self(Arc::new(file))
     }
 }
 

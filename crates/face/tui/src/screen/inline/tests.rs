@@ -291,6 +291,22 @@ fn what_waits_is_bounded() {
     assert_eq!(all[0], "10");
 }
 
+#[test]
+fn a_terminal_that_is_gone_is_an_error() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(nix::errno::Errno::EIO.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut screen = Screen::new(Gone, Size::new(10, 5), Scrollback::Clear);
+    assert!(screen.draw(&rows(&["a"]), None).is_err());
+    assert!(screen.leave().is_err());
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Push(Vec<String>),
@@ -312,7 +328,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     /// Whatever happens, in the end there is every finished row, once and in order, and then the live region.
     #[test]

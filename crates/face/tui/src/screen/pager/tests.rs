@@ -65,6 +65,12 @@ fn the_last_line_tells_where_one_is() {
     press(&mut pager, "k");
     pager.replace(numbered(40));
     assert_eq!(foot(&mut pager), format!(" 26–29 of 40 · {help}"));
+    // Twice as many for the same text: still the same part of it.
+    pager.rewrap(numbered(80));
+    assert_eq!(foot(&mut pager), format!(" 51–54 of 80 · {help}"));
+    press(&mut pager, "G");
+    pager.rewrap(numbered(40));
+    assert_eq!(foot(&mut pager), format!(" 37–40 of 40 · {help}"));
     assert_eq!(
         foot(&mut Pager::new(numbered(2))),
         format!(" 1–2 of 2 · {help}")
