@@ -126,6 +126,10 @@ fn growing_scrolls_and_shrinking_leaves_nothing() {
     desk.check();
     desk.draw(&["x", "y", "z", ">"]);
     desk.check();
+    // A finished row takes the place of one that lived; the others must go all the same.
+    desk.push(&["7"]);
+    desk.draw(&[">"]);
+    desk.check();
     desk.draw(&[]);
     desk.check();
 }
