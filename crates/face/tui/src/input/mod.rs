@@ -1,1 +1,23 @@
-//! What is typed: the editor, its history, pastes.
+//! What is typed: an editor whose pastes are one piece each, what arrives without a keyboard, and what was
+//! typed before.
+//!
+//! Everything here is a state that is told what happened and when; only the history and the copies of pastes
+//! touch the disk.
+
+mod acts;
+mod buffer;
+mod draw;
+mod editor;
+mod history;
+mod keys;
+mod kills;
+mod motion;
+mod rows;
+mod token;
+mod undo;
+
+pub use draw::Drawn;
+pub use editor::{Draft, Editor, Pressed, Stash};
+pub use history::{History, Search, Searched};
+pub use keys::Keys;
+pub use token::Image;
