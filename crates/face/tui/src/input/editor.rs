@@ -297,6 +297,11 @@ impl Editor {
         self.buffer.cursor()
     }
 
+    /// Whether a long paste may become a token here; what goes to a command stays in sight.
+    pub(super) fn takes_tokens(&self) -> bool {
+        self.form == Form::Lines && !self.raw().starts_with('/')
+    }
+
     pub(super) fn is_masked(&self) -> bool {
         self.form == Form::Secret
     }

@@ -6,18 +6,24 @@
 
 mod acts;
 mod buffer;
+mod burst;
 mod draw;
+mod dropped;
 mod editor;
 mod history;
 mod keys;
 mod kills;
 mod motion;
+mod paste;
 mod rows;
 mod token;
 mod undo;
 
+pub use burst::{Burst, Fed, Timing};
 pub use draw::Drawn;
+pub use dropped::{Dropped, Ground, dropped};
 pub use editor::{Draft, Editor, Pressed, Stash};
 pub use history::{History, Search, Searched};
 pub use keys::Keys;
+pub use paste::{Gone, Limits, Pasted, Pastes, normal};
 pub use token::Image;

@@ -28,10 +28,10 @@ pub enum Token {
 /// A paste too long to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paste {
-    pub number: usize,
+    number: usize,
+    lines: usize,
     pub content: Arc<str>,
-    /// The copy on disk, if there is one.
-    pub file: Option<PathBuf>,
+    file: Option<PathBuf>,
 }
 
 impl Token {
@@ -67,8 +67,25 @@ impl Token {
 }
 
 impl Paste {
+    /// A paste of which there is no copy.
+    pub fn new(number: usize, content: String) -> Self {
+        Self {
+            number,
+            lines: content.lines().count(),
+            content: content.into(),
+            file: None,
+        }
+    }
+
+    pub fn saved(self, file: PathBuf) -> Self {
+        Self {
+            file: Some(file),
+            ..self
+        }
+    }
+
     fn label(&self, place: &str) -> String {
-        let lines = self.content.lines().count();
+        let lines = self.lines;
         let unit = if lines == 1 { "line" } else { "lines" };
         let arrow = if place.is_empty() { "" } else { " → " };
         format!(
