@@ -35,7 +35,13 @@ impl<'e> View<'e> {
                 continue;
             }
             let wide = text::width(&self.shown(piece));
-            if used + wide > self.columns && range.start > start {
+            if piece == " " && used == self.columns {
+                // It may hang over into the column of the cursor; the next word begins the next row.
+                rows.push(start..range.end);
+                (start, used, gap) = (range.end, 0, (range.end, 0));
+                continue;
+            }
+            while used + wide > self.columns && range.start > start {
                 let (at, before) = if gap.0 > start {
                     gap
                 } else {
@@ -137,7 +143,9 @@ mod tests {
             assert_eq!(rows, expected, "{text:?}");
         };
         check("", 5, &[""]);
-        check("ab cd ef", 5, &["ab ", "cd ef"]);
+        check("ab cd ef", 5, &["ab cd ", "ef"]);
+        check("ab cde f", 5, &["ab ", "cde f"]);
+        check("abcde  f", 5, &["abcde ", " f"]);
         check("ab cd", 5, &["ab cd"]);
         check("abcdefg", 3, &["abc", "def", "g"]);
         check("a\n\nb\n", 5, &["a", "", "b", ""]);

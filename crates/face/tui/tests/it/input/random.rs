@@ -1,0 +1,141 @@
+//! Whatever is pressed, the cursor stands between characters, and the way back leads to the beginning.
+
+use std::time::Instant;
+
+use hermes_testkit::TempHome;
+use hermes_tui::input::{Editor, Limits, Pastes};
+use hermes_tui::look::Look;
+use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::{home, key};
+
+const KEYS: &[&str] = &[
+    "Left", "Right", "Up", "Down", "Home", "End", "C-Home", "C-End", "C-Left", "C-Right", "M-b",
+    "M-f", "BS", "Del", "C-k", "C-u", "C-w", "M-d", "M-BS", "C-y", "M-y", "M-z", "M-Z", "C-j",
+    "Enter", "Tab",
+];
+
+#[derive(Clone, Debug)]
+enum Move {
+    Key(&'static str),
+    Type(char),
+    Insert(String),
+    Set(String),
+    Complete(usize),
+    Paste(String),
+    Image,
+    Draw(usize),
+}
+
+fn any_char() -> impl Strategy<Value = char> {
+    prop_oneof![
+        prop::sample::select(vec![
+            'a',
+            ' ',
+            '\\',
+            '/',
+            '你',
+            '好',
+            '👩',
+            '\u{200d}',
+            '\u{301}',
+            '🇩',
+            '🇪',
+            '\u{fe0f}',
+            '\u{600}',
+            'क',
+            '\u{94d}',
+            'ष',
+            '\u{202e}',
+            '\t',
+            '\u{10f000}',
+            '\r',
+        ]),
+        any::<char>(),
+    ]
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop_oneof![4 => any_char(), 1 => Just('\n')], 0..12)
+        .prop_map(|chars| chars.into_iter().collect())
+}
+
+fn any_move() -> impl Strategy<Value = Move> {
+    prop_oneof![
+        8 => prop::sample::select(KEYS).prop_map(Move::Key),
+        6 => any_char().prop_map(Move::Type),
+        2 => any_text().prop_map(Move::Insert),
+        1 => any_text().prop_map(Move::Set),
+        1 => (0..9usize).prop_map(Move::Complete),
+        1 => any_text().prop_map(|text| Move::Paste(format!("{text}\n\n\n\n\n"))),
+        1 => Just(Move::Image),
+        2 => (0..30usize).prop_map(Move::Draw),
+    ]
+}
+
+fn make(editor: &mut Editor, pastes: &mut Pastes, step: Move) {
+    match step {
+        Move::Key(name) => {
+            editor.key(key(name), Instant::now());
+        }
+        Move::Type(c) => {
+            let event = crossterm::event::KeyEvent::from(crossterm::event::KeyCode::Char(c));
+            editor.key(event, Instant::now());
+        }
+        Move::Insert(text) => editor.insert(&text),
+        Move::Set(text) => editor.set(&text),
+        Move::Complete(bytes) => editor.complete(bytes, "é/x"),
+        Move::Paste(text) => {
+            pastes.insert(&text, editor);
+        }
+        Move::Image => {
+            editor.insert_image("/tmp/a.png".into());
+        }
+        Move::Draw(width) => {
+            let drawn = editor.rows(width, 4, &Look::plain());
+            assert!(drawn.rows.len() <= 4);
+            assert!(usize::from(drawn.cursor.1) < drawn.rows.len());
+            assert!(usize::from(drawn.cursor.0) < width.max(1));
+            for row in &drawn.rows {
+                let columns = hermes_tui::text::width(&row.to_string());
+                assert!(columns <= width.max(2), "{row} in {width}");
+                assert!(!row.to_string().chars().any(char::is_control));
+            }
+        }
+    }
+}
+
+fn is_token(c: char) -> bool {
+    ('\u{10f000}'..'\u{10fff0}').contains(&c)
+}
+
+proptest! {
+    #[test]
+    fn any_keys(original in any_text(), moves in prop::collection::vec(any_move(), 0..60)) {
+        let temp = TempHome::new();
+        let mut pastes = Pastes::new(&home(&temp), Limits::default());
+        let mut editor = Editor::new();
+        editor.insert(&original);
+        for step in moves {
+            make(&mut editor, &mut pastes, step);
+            let before = editor.before_cursor().to_owned();
+            editor.key(key("C-e"), Instant::now());
+            let line = editor.before_cursor()[before.len()..].to_owned();
+            // Nothing of what follows joins what stands before.
+            if !before.ends_with(is_token) && !line.starts_with(is_token) {
+                let joined = format!("{before}{line}");
+                let mut places = joined.grapheme_indices(true).map(|(at, _)| at).chain([joined.len()]);
+                prop_assert!(places.any(|at| at == before.len()), "{before:?} | {line:?}");
+            }
+            while editor.before_cursor().len() > before.len() {
+                editor.key(key("Left"), Instant::now());
+            }
+            prop_assert_eq!(editor.before_cursor(), &before);
+        }
+        for _ in 0..2000 {
+            editor.key(key("M-z"), Instant::now());
+        }
+        prop_assert_eq!(editor.text(), "");
+    }
+}
