@@ -1,10 +1,11 @@
 //! Text as cells of a screen: how wide it is, where it wraps, and that nothing in it drives the terminal.
 
-use ratatui::text::Span;
+mod wrap;
+
+pub use wrap::{fold, wrap};
+
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
-
-use crate::Row;
 
 /// Columns a tab moves on to.
 const TAB: usize = 4;
@@ -72,88 +73,30 @@ pub fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// Breaks a row into rows of at most `columns`, at spaces where there are some; the rows after the first
-/// begin with `indent` spaces.
-pub fn wrap(row: Row, columns: usize, indent: usize) -> Vec<Row> {
-    if row.width() <= columns {
-        return vec![row];
+/// The end of `text` that fits into `columns`, with `…` before it if something is missing: for paths.
+pub fn cut_front(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
     }
-    let mut wrapping = Wrapping::new(columns.max(1), indent.min(columns.saturating_sub(1)));
-    for span in &row.spans {
-        for word in span.content.split_word_bounds() {
-            wrapping.word(word, span.style);
+    let mut used = 1;
+    let mut from = text.len();
+    for (index, grapheme) in text.grapheme_indices(true).rev() {
+        used += grapheme_width(grapheme);
+        if used > columns {
+            break;
         }
+        from = index;
     }
-    wrapping.finish(row.style)
+    match columns {
+        0 => String::new(),
+        _ => format!("…{}", &text[from..]),
+    }
 }
 
-struct Wrapping {
-    columns: usize,
-    indent: usize,
-    rows: Vec<Vec<Span<'static>>>,
-    used: usize,
-    /// Nothing but the indent stands in the current row.
-    fresh: bool,
-}
-
-impl Wrapping {
-    fn new(columns: usize, indent: usize) -> Self {
-        Self {
-            columns,
-            indent,
-            rows: vec![Vec::new()],
-            used: 0,
-            fresh: true,
-        }
-    }
-
-    fn word(&mut self, word: &str, style: ratatui::style::Style) {
-        let wide = width(word);
-        if self.used + wide <= self.columns {
-            return self.put(word, wide, style);
-        }
-        if word.chars().all(|c| c == ' ') {
-            return self.next();
-        }
-        if !self.fresh {
-            self.next();
-        }
-        for grapheme in word.graphemes(true) {
-            let wide = grapheme_width(grapheme);
-            if self.used + wide > self.columns && !self.fresh {
-                self.next();
-            }
-            self.put(grapheme, wide, style);
-        }
-    }
-
-    fn put(&mut self, text: &str, wide: usize, style: ratatui::style::Style) {
-        let continued = self.rows.len() > 1 && self.fresh;
-        if continued && text.chars().all(|c| c == ' ') {
-            return;
-        }
-        self.used += wide;
-        self.fresh = false;
-        let Some(row) = self.rows.last_mut() else {
-            return;
-        };
-        match row.last_mut() {
-            Some(last) if last.style == style => last.content.to_mut().push_str(text),
-            _ => row.push(Span::styled(text.to_owned(), style)),
-        }
-    }
-
-    fn next(&mut self) {
-        let indent = (self.indent > 0).then(|| Span::raw(" ".repeat(self.indent)));
-        self.rows.push(indent.into_iter().collect());
-        self.used = self.indent;
-        self.fresh = true;
-    }
-
-    fn finish(self, style: ratatui::style::Style) -> Vec<Row> {
-        let rows = self.rows.into_iter();
-        rows.map(|spans| Row::from(spans).style(style)).collect()
-    }
+/// `text` with as many spaces behind it as make it `columns` wide; what is wider stays.
+pub fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(width(text));
+    format!("{text}{}", " ".repeat(missing))
 }
 
 fn is_bidi(c: char) -> bool {
@@ -165,10 +108,6 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-
-    fn texts(rows: &[Row]) -> Vec<String> {
-        rows.iter().map(ToString::to_string).collect()
-    }
 
     #[test]
     fn nothing_drives_the_terminal() {
@@ -186,16 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_break_at_spaces_and_long_words_anywhere() {
-        let check = |text: &str, columns, indent, expected: &[&str]| {
-            let rows = wrap(Row::raw(text.to_owned()), columns, indent);
-            assert_eq!(texts(&rows), expected, "{text:?}");
-            assert!(rows.iter().all(|row| row.width() <= columns), "{text:?}");
-        };
-        check("ab cd ef", 5, 0, &["ab cd", "ef"]);
-        check("ab cd ef", 5, 2, &["ab cd", "  ef"]);
-        check("abcdefg", 3, 0, &["abc", "def", "g"]);
-        check("你好世界", 5, 0, &["你好", "世界"]);
-        check("short", 10, 0, &["short"]);
+    fn the_end_of_a_path_stays() {
+        assert_eq!(cut_front("src/deep/down/a.rs", 9), "…own/a.rs");
+        assert_eq!(cut_front("a.rs", 9), "a.rs");
+        assert_eq!(cut_front("目录/文件", 5), "…文件");
+        assert_eq!(cut_front("abc", 0), "");
+        assert_eq!(cut_front("abc", 1), "…");
+        assert_eq!(pad("漢", 4), "漢  ");
+        assert_eq!(pad("abc", 2), "abc");
     }
 }

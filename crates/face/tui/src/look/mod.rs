@@ -1,6 +1,19 @@
 //! How things look: roles with a style each, taken from a skin and cut down to what the terminal can show.
 
-use ratatui::style::{Color, Modifier, Style};
+mod builtin;
+mod colour;
+mod depth;
+mod file;
+mod skin;
+mod style;
+mod tools;
+
+pub use colour::Rgb;
+pub use depth::{Background, Depth, Target};
+pub use file::load;
+pub use skin::{Branding, Colors, Skin, Spinner};
+
+use ratatui::style::{Color, Style};
 
 /// What a piece of text is; a skin says how that looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +42,18 @@ pub enum Role {
     Link,
     Added,
     Removed,
+    /// The part of an added line that is new.
+    AddedPart,
+    /// The part of a removed line that is gone.
+    RemovedPart,
+    /// Words of the banner.
+    Banner,
+    /// What is told about a session: its name, …
+    Session,
+    /// … and the lines around it.
+    SessionBorder,
+    /// What listens or speaks.
+    Voice,
     Bar,
     BarStrong,
     BarDim,
@@ -43,38 +68,141 @@ pub enum Role {
     Selection,
 }
 
-/// How much colour a terminal can show.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Depth {
-    /// `NO_COLOR`, `TERM=dumb`: bold and faint at most.
-    #[default]
-    None,
-    Sixteen,
-    TwoHundred,
-    True,
-}
-
 /// A skin as this terminal can show it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Look {
+    skin: Skin,
+    /// The skin's colours, or others that can be read on a light background.
+    colors: Colors,
     depth: Depth,
+    background: Background,
 }
 
 impl Look {
+    pub fn new(skin: Skin, depth: Depth) -> Self {
+        Self {
+            colors: skin.colors.clone(),
+            skin,
+            depth,
+            background: Background::Unknown,
+        }
+    }
+
     /// Without a colour: for tests and for terminals that have none.
     pub fn plain() -> Self {
-        Self::default()
+        Self::new(Skin::default(), Depth::None)
+    }
+
+    /// The same on a known background: the default skin, made for a dark one, changes its colours on a light one.
+    #[must_use]
+    pub fn on(mut self, background: Background) -> Self {
+        let light = background == Background::Light && self.skin.name == Skin::default().name;
+        self.colors = match light {
+            true => builtin::on_light(),
+            false => self.skin.colors.clone(),
+        };
+        self.background = background;
+        self
     }
 
     pub fn style(&self, role: Role) -> Style {
-        let style = Style::new();
-        match role {
-            Role::Strong | Role::Heading | Role::Title | Role::Said => {
-                style.add_modifier(Modifier::BOLD)
-            }
-            Role::Faint => style.add_modifier(Modifier::DIM),
-            Role::Bad if self.depth != Depth::None => style.fg(Color::Red),
-            _ => style,
+        match self.depth {
+            Depth::None => style::without_colour(role),
+            _ => style::coloured(role, &self.colors, self),
         }
+    }
+
+    /// A colour as this terminal can show it; `None`: not at all.
+    pub fn paint(&self, rgb: Rgb) -> Option<Color> {
+        colour::degrade(rgb, self.depth)
+    }
+
+    pub fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    pub fn background(&self) -> Background {
+        self.background
+    }
+
+    pub fn skin(&self) -> &Skin {
+        &self.skin
+    }
+
+    pub fn branding(&self) -> &Branding {
+        &self.skin.branding
+    }
+
+    pub fn spinner(&self) -> &Spinner {
+        &self.skin.spinner
+    }
+
+    /// The sign that begins a line about a tool.
+    pub fn tool_prefix(&self) -> &str {
+        &self.skin.tool_prefix
+    }
+
+    /// The skin's picture for a tool, else the usual one, else a flash.
+    pub fn emoji<'a>(&'a self, tool: &str) -> &'a str {
+        match self.skin.tool_emojis.get(tool) {
+            Some(own) => own,
+            None => tools::named(tool).map_or("⚡", |named| named.emoji),
+        }
+    }
+
+    /// What a tool does, in one short word.
+    pub fn verb<'a>(&self, tool: &'a str) -> &'a str {
+        tools::named(tool).map_or(tool, |named| named.verb)
+    }
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self::plain()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use ratatui::style::Modifier;
+
+    use super::*;
+
+    #[test]
+    fn without_colour_there_is_none() {
+        let look = Look::plain();
+        for role in [Role::Bad, Role::Bar, Role::Menu, Role::AddedPart] {
+            let style = look.style(role);
+            assert_eq!((style.fg, style.bg), (None, None), "{role:?}");
+        }
+        let current = look.style(Role::MenuCurrent);
+        assert!(current.add_modifier.contains(Modifier::REVERSED));
+    }
+
+    #[test]
+    fn a_light_background_changes_the_default_skin_only() {
+        let border = |skin: &str, background| {
+            let look = Look::new(Skin::builtin(skin).unwrap(), Depth::True).on(background);
+            look.style(Role::Border).fg
+        };
+        let dark = border("default", Background::Dark);
+        assert_eq!(dark, border("default", Background::Unknown));
+        assert!(dark != border("default", Background::Light));
+        let mono = border("mono", Background::Dark);
+        assert_eq!(mono, border("mono", Background::Light));
+    }
+
+    #[test]
+    fn pictures_come_from_the_skin_first() {
+        let mut skin = Skin::default();
+        let own = ("terminal".to_owned(), "T".to_owned());
+        skin.tool_emojis.extend([own]);
+        let look = Look::new(skin, Depth::None);
+        assert_eq!(look.emoji("terminal"), "T");
+        assert_eq!(look.emoji("read_file"), "📖");
+        assert_eq!(look.emoji("mcp_x_y"), "⚡");
+        assert_eq!(look.verb("terminal"), "$");
+        assert_eq!(look.verb("mcp_x_y"), "mcp_x_y");
     }
 }
