@@ -117,7 +117,6 @@ impl Wrapping {
                 // What was indented further than the screen is wide begins at its edge.
                 if self.used + wide < self.columns {
                     self.put(&" ".repeat(wide), wide, style);
-                    self.fresh = self.rows.len() == 1 && self.fresh;
                 }
             }
         }
@@ -192,7 +191,12 @@ mod tests {
         check("  indented text", 10, 0, &["  indented", "text"]);
         check("short", 10, 0, &["short"]);
         check("你", 1, 0, &["…"]);
-        check("e\u{301}e\u{301}e\u{301}", 2, 0, &["e\u{301}e\u{301}", "e\u{301}"]);
+        check(
+            "e\u{301}e\u{301}e\u{301}",
+            2,
+            0,
+            &["e\u{301}e\u{301}", "e\u{301}"],
+        );
     }
 
     #[test]

@@ -1,0 +1,350 @@
+use pretty_assertions::assert_eq;
+use proptest::prelude::*;
+
+use super::*;
+use crate::look::{Depth, Skin};
+use crate::text::width;
+
+fn text(rows: &[Row]) -> String {
+    let lines: Vec<_> = rows.iter().map(ToString::to_string).collect();
+    lines.join("\n")
+}
+
+fn rendered(source: &str, columns: u16) -> String {
+    let rows = rows(source, Style::Render, columns, &Look::plain());
+    for row in &rows {
+        let wide = width(&row.to_string());
+        assert!(wide <= usize::from(columns), "{row} is {wide} wide");
+    }
+    text(&rows)
+}
+
+const EVERYTHING: &str = "\
+# Title
+
+Some **bold**, *leaning*, ~~gone~~ and `code`; a [link](https://example.com/x) and <https://example.com>.
+
+Items:
+- one
+  - deep *down*
+    with more
+- two
+
+  a paragraph
+1. first
+1. second
+
+   ```python
+   def f(x):
+       return x
+   ```
+
+- [ ] open
+- [x] done
+
+> quoted **words** that are long enough to wrap somewhere
+>
+> > deeper
+
+---
+
+```rust
+fn main() {
+    println!(\"hi\");
+}
+```
+
+| name | 漢字 |
+|:-----|-----:|
+| 一二三 | 1 |
+| a | 22 |
+
+<div>html</div>
+";
+
+#[test]
+fn everything_at_80() {
+    insta::assert_snapshot!(rendered(EVERYTHING, 80));
+}
+
+#[test]
+fn everything_at_40() {
+    insta::assert_snapshot!(rendered(EVERYTHING, 40));
+}
+
+#[test]
+fn everything_at_10() {
+    insta::assert_snapshot!(rendered(EVERYTHING, 10));
+}
+
+#[test]
+fn stripped_text_keeps_its_code() {
+    let rows = rows(EVERYTHING, Style::Strip, 80, &Look::plain());
+    insta::assert_snapshot!(text(&rows));
+}
+
+#[test]
+fn raw_text_is_as_it_came() {
+    let rows = rows("# a **b**\n\n```\n  x\n", Style::Raw, 80, &Look::plain());
+    assert_eq!(text(&rows), "# a **b**\n\n```\n  x");
+}
+
+// spec: cli-tui §20.20
+#[test]
+fn code_tables_and_lists_as_the_owner_sees_them() {
+    let source = "**Look:**\n\n```python\ndef f():\n    return 1\n```\n\n| key | 漢字 |\n|---|---|\n\
+                  | 漢字漢字 | a |\n| b | 字 |\n\n- one\n  - two\n    - three\n";
+    let shown = rendered(source, 80);
+    assert!(shown.contains("def f():\n    return 1\n"), "{shown}");
+    assert!(!shown.contains("**"), "{shown}");
+    assert!(shown.contains("• one\n  • two\n    • three"), "{shown}");
+    let bar = |line: &str| width(line.split(['│', '┼']).next().unwrap_or_default());
+    let table: Vec<_> = shown
+        .lines()
+        .filter(|line| line.contains(['│', '┼']))
+        .collect();
+    assert_eq!(table.len(), 4, "{shown}");
+    assert!(
+        table.iter().all(|line| bar(line) == bar(table[0])),
+        "{shown}"
+    );
+}
+
+#[test]
+fn tables_give_way() {
+    let source = "| name | what it is |\n|---|---|\n| alpha | a rather long description of it |\n\
+                  | beta | short |\n";
+    insta::assert_snapshot!(rendered(source, 60), @r"
+    name  │ what it is
+    ──────┼────────────────────────────────
+    alpha │ a rather long description of it
+    beta  │ short
+    ");
+    insta::assert_snapshot!(rendered(source, 24), @r"
+    name  │ what it is
+    ──────┼─────────────────
+    alpha │ a rather long
+          │ description of
+          │ it
+    ──────┼─────────────────
+    beta  │ short
+    ");
+    insta::assert_snapshot!(rendered(source, 11), @r"
+    name: alpha
+    what it is:
+      a rather
+      long
+      descripti
+      on of it
+    ────────
+    name: beta
+    what it is:
+      short
+    ");
+}
+
+#[test]
+fn nothing_in_a_text_drives_the_terminal() {
+    let shown = rendered(
+        "a\x1b[2Jb `c\x07d`\n\n```x\x1by\n\x1b]0;t\x07\n```\n\n<b\x1b>\n",
+        40,
+    );
+    let bad = |c: char| c.is_control() && c != '\n';
+    assert!(!shown.contains(bad), "{shown:?}");
+}
+
+#[test]
+fn deep_nesting_ends_somewhere() {
+    let quotes = format!("{} deep\n", ">".repeat(20_000));
+    assert!(rendered(&quotes, 40).contains("deep"));
+    let lists: String = (0..200)
+        .map(|n| format!("{}- x\n", "  ".repeat(n)))
+        .collect();
+    assert!(!rendered(&lists, 20).is_empty());
+}
+
+#[test]
+fn code_is_coloured_once_the_grammars_are_there() {
+    let look = Look::new(Skin::default(), Depth::True);
+    Highlighter::load();
+    assert!(Highlighter::ready().is_some());
+    let colours = |source: &str| {
+        let rows = rows(source, Style::Render, 80, &look);
+        let spans = rows.iter().flat_map(|row| &row.spans);
+        spans.filter_map(|span| span.style.fg).count()
+    };
+    assert!(colours("```rust\nfn main() { let x = \"a\"; }\n```\n") > 3);
+    let long = format!("```rust\nfn main() {{ {} }}\n```\n", "x; ".repeat(1000));
+    assert_eq!(colours(&long), 1, "the label only");
+    let mut stream = Stream::new(Style::Render);
+    stream.push("```rust\nfn a() {\n    1 /* x\n y */ }\n```\n");
+    let settled = stream.settle(80, &look);
+    assert_eq!(settled, rows(stream.source(), Style::Render, 80, &look));
+}
+
+#[test]
+fn what_is_complete_settles_and_the_rest_waits() {
+    let look = Look::plain();
+    let mut stream = Stream::new(Style::Render);
+    let mut step = |delta: &str| {
+        stream.push(delta);
+        let settled = text(&stream.settle(40, &look));
+        (settled, text(&stream.tail(40, &look)))
+    };
+    let mut check = |delta: &str, settled: &str, tail: &str| {
+        assert_eq!(
+            step(delta),
+            (settled.to_owned(), tail.to_owned()),
+            "{delta:?}"
+        );
+    };
+    check("Hel", "", "Hel");
+    check("lo\n", "", "Hello");
+    check("\n", "Hello", "");
+    check("- a\n", "", "\n• a");
+    check("- b", "", "\n• a\n• b");
+    check("\n- c\n", "\n• a\n• b", "• c");
+    check("\n```py\nx = ", "• c\n\npy", "x = ");
+    check("1\ny", "x = 1", "y");
+    check("\n```\n|a|b|\n", "y", "\n|a|b|");
+    check("|-|-|\n|1|2|\n", "", "\na │ b\n──┼──\n1 │ 2");
+    check("\nend", "\na │ b\n──┼──\n1 │ 2", "\nend");
+    assert_eq!(text(&stream.finish(40, &look)), "\nend");
+}
+
+#[test]
+fn a_long_answer_costs_in_proportion_to_its_length() {
+    let kinds: [fn(usize) -> String; 5] = [
+        |n| format!("Paragraph {n} with some words in it, as they come.\n\n"),
+        |n| format!("{n}. item with words\n"),
+        |n| format!("line {n} of a paragraph that never ends\n"),
+        |n| format!("{}let x = {n};\n", if n == 0 { "```rust\n" } else { "" }),
+        |n| {
+            format!(
+                "{}| {n} | cell |\n",
+                if n == 0 { "| a | b |\n|---|---|\n" } else { "" }
+            )
+        },
+    ];
+    for kind in kinds {
+        let source: String = (0..)
+            .map(kind)
+            .scan(0, |sum, line| {
+                *sum += line.len();
+                (*sum < 150_000).then_some(line)
+            })
+            .collect();
+        let mut stream = Stream::new(Style::Render);
+        let mut count = 0;
+        for delta in source.as_bytes().chunks(20) {
+            stream.push(std::str::from_utf8(delta).unwrap());
+            count += stream.settle(80, &Look::plain()).len();
+        }
+        count += stream.finish(80, &Look::plain()).len();
+        assert!(count > 3_000, "{}", &source[..40]);
+        let times = stream.parsed() / source.len() as u64;
+        assert!(times <= 30, "parsed {times} times: {}", &source[..40]);
+    }
+}
+
+/// Lines from which blocks of all kinds come about, also broken ones.
+fn line() -> impl Strategy<Value = String> {
+    let fixed = prop::sample::select(vec![
+        "",
+        "",
+        "",
+        " ",
+        "# head",
+        "## head *two*",
+        "text **bold** and `code`",
+        "more text",
+        "漢字 and é",
+        "- item",
+        "- other",
+        "  - nested",
+        "    - deeper",
+        "* star",
+        "+ plus",
+        "1. one",
+        "2. two",
+        "7) seven",
+        "- [ ] task",
+        "- [x] done",
+        "  continued",
+        "   1. inner",
+        "> quote",
+        ">",
+        "> > deep",
+        "> - in quote",
+        "```rust",
+        "```",
+        "````",
+        "~~~",
+        "~~~ x",
+        "  ```py",
+        "    indented",
+        "| a | b |",
+        "|---|:-:|",
+        "| 1 | 2 |",
+        "---",
+        "===",
+        "***",
+        "<div>",
+        "</div>",
+        "<!-- note",
+        "-->",
+        "<b>x</b>",
+        "[early] link",
+        "a  ",
+        "\tTab",
+        "\\",
+        "- ",
+        "1.",
+        "-",
+        "- ```",
+        "  ```",
+        "*open",
+        "close*",
+        "https://example.com/a_b_c",
+    ]);
+    fixed.prop_map(str::to_owned)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pieces_make_the_whole(
+        lines in prop::collection::vec(line(), 0..40),
+        cuts in prop::collection::vec(1usize..25, 1..20),
+        columns in prop::sample::select(vec![10u16, 24, 80]),
+        style in prop::sample::select(vec![Style::Render, Style::Strip, Style::Raw]),
+        ends in any::<bool>(),
+    ) {
+        let mut source = format!("[early]: https://example.com\n\n{}", lines.join("\n"));
+        if ends {
+            source.push('\n');
+        }
+        let look = Look::plain();
+        let mut stream = Stream::new(style);
+        let mut shown = Vec::new();
+        let chars: Vec<char> = source.chars().collect();
+        let mut rest = chars.as_slice();
+        for cut in cuts.iter().cycle() {
+            let (delta, more) = rest.split_at((*cut).min(rest.len()));
+            stream.push(&delta.iter().collect::<String>());
+            shown.extend(stream.settle(columns, &look));
+            stream.tail(columns, &look);
+            rest = more;
+            if rest.is_empty() {
+                break;
+            }
+        }
+        shown.extend(stream.finish(columns, &look));
+        let whole = rows(&source, style, columns, &look);
+        prop_assert_eq!(text(&shown), text(&whole), "{}", source);
+        for row in &whole {
+            prop_assert!(width(&row.to_string()) <= usize::from(columns), "{}", row);
+        }
+    }
+}
