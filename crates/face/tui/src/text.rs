@@ -4,8 +4,11 @@ mod wrap;
 
 pub use wrap::{fold, wrap};
 
+use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
+
+use crate::Row;
 
 /// Columns a tab moves on to.
 const TAB: usize = 4;
@@ -93,6 +96,29 @@ pub fn cut_front(text: &str, columns: usize) -> String {
     }
 }
 
+/// A row cut to `columns`, with `…` if something is missing.
+pub fn clip(row: Row, columns: usize) -> Row {
+    let wide: usize = row.spans.iter().map(|span| width(&span.content)).sum();
+    if wide <= columns {
+        return row;
+    }
+    let mut left = columns;
+    let mut spans = Vec::new();
+    for span in row.spans {
+        let wide = width(&span.content);
+        if wide < left {
+            left -= wide;
+            spans.push(span);
+            continue;
+        }
+        // Something is missing behind this one, so it gives a column for the sign of that.
+        let kept = cut(&format!("{} …", span.content), left);
+        spans.push(Span::styled(kept, span.style));
+        break;
+    }
+    Row::from(spans).style(row.style)
+}
+
 /// `text` with as many spaces behind it as make it `columns` wide; what is wider stays.
 pub fn pad(text: &str, columns: usize) -> String {
     let missing = columns.saturating_sub(width(text));
@@ -133,5 +159,19 @@ mod tests {
         assert_eq!(cut_front("abc", 1), "…");
         assert_eq!(pad("漢", 4), "漢  ");
         assert_eq!(pad("abc", 2), "abc");
+    }
+
+    #[test]
+    fn rows_are_clipped_with_a_sign() {
+        let check = |columns, expected: &str| {
+            let row = Row::from(vec![Span::raw("ab"), Span::raw("漢字"), Span::raw("!")]);
+            assert_eq!(clip(row, columns).to_string(), expected, "{columns}");
+        };
+        check(7, "ab漢字!");
+        check(6, "ab漢…");
+        check(5, "ab漢…");
+        check(4, "ab…");
+        check(2, "a…");
+        check(0, "");
     }
 }

@@ -48,7 +48,7 @@ pub fn rows(text: &str, style: Style, width: u16, look: &Look) -> Vec<Row> {
         return lines.flat_map(|line| printer.raw(line)).collect();
     }
     let mut before = Before::Nothing;
-    let tree = tree::parse(&text, 0..text.len(), &Refs::default());
+    let tree = tree::parse(&text, 0..tree::end(&text), &Refs::default());
     let mut rows = Vec::new();
     for block in &tree.blocks {
         rows.extend(printer.top(block, &mut before));

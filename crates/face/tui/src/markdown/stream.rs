@@ -109,11 +109,9 @@ impl Stream {
     pub fn finish(&mut self, width: u16, look: &Look) -> Vec<Row> {
         let mut rows = self.settle(width, look);
         let printer = Printer::new(self.style, width, look);
-        // A last line of nothing but spaces is none, also in code.
-        let last = tree::line_start(&self.source, self.source.len());
-        let end = match self.style != Style::Raw && is_blank(&self.source[last..]) {
-            true => last,
-            false => self.source.len(),
+        let end = match self.style {
+            Style::Raw => self.source.len(),
+            Style::Render | Style::Strip => tree::end(&self.source),
         };
         rows.extend(match self.style {
             Style::Raw => self.raw(end, &printer),
@@ -288,9 +286,5 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
 fn ends_blank(text: &str) -> bool {
     let above = text.strip_suffix('\n').unwrap_or(text);
     let line = &above[tree::line_start(above, above.len())..];
-    !above.is_empty() && is_blank(line)
-}
-
-fn is_blank(line: &str) -> bool {
-    line.chars().all(|c| matches!(c, ' ' | '\t'))
+    !above.is_empty() && tree::is_blank(line)
 }

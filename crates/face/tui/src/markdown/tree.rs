@@ -408,6 +408,19 @@ pub(super) fn line_start(source: &str, place: usize) -> usize {
     source[..place].rfind('\n').map_or(0, |at| at + 1)
 }
 
+/// Where a text ends if a last line of nothing but spaces, without a line break, doesn't count.
+pub(super) fn end(source: &str) -> usize {
+    let last = line_start(source, source.len());
+    match is_blank(&source[last..]) {
+        true => last,
+        false => source.len(),
+    }
+}
+
+pub(super) fn is_blank(line: &str) -> bool {
+    line.chars().all(|c| matches!(c, ' ' | '\t'))
+}
+
 /// Whether the line before the one that begins at `start` is blank, also inside a quote.
 fn blank_before(source: &str, start: usize) -> bool {
     let Some(above) = source[..start].strip_suffix('\n') else {
