@@ -3,6 +3,7 @@
 mod audit;
 mod auth;
 mod checkpoints;
+mod curator;
 mod learning;
 mod mcp;
 mod skills;
@@ -14,6 +15,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::audit::{Audit, AuditShow};
 pub use self::auth::{Auth, AuthAdd, AuthKind, AuthLogin, LoginArgs};
 pub use self::checkpoints::{Checkpoints, PruneCheckpoints};
+pub use self::curator::{Curator, CuratorRun};
 pub use self::learning::{Journey, JourneyAction, Memory};
 pub use self::mcp::{Mcp, McpAdd, McpAuth, McpCall, McpOp};
 pub use self::skills::{SkillSource, Skills};
@@ -218,6 +220,11 @@ pub enum Command {
     },
     /// What was learned, when and from which conversation; with diffs and undo
     Journey(Journey),
+    /// Tidy up skills the agent made on its own: archive what is not used, merge, bring back
+    Curator {
+        #[command(subcommand)]
+        action: Option<Curator>,
+    },
     /// Read the logs
     Logs(Logs),
     /// What the tools did, and whether that is all of it

@@ -8,7 +8,7 @@ use hermes_home::{audit, doctor};
 use hermes_types::{Finding, Level};
 use serde_json::{Value, json};
 
-use super::{Failed, checkpoints, mcp};
+use super::{Failed, checkpoints, curator, mcp};
 use crate::cli::Format;
 use crate::wire::App;
 
@@ -58,6 +58,7 @@ fn examine(app: &App) -> Sections {
         ("Audit log", vec![audit::check(&app.home, &app.settings)]),
         ("External programs", externals(app)),
     ];
+    sections.push(("Skills", curator::findings(app)));
     let kept = checkpoints::finding(app);
     sections.extend(kept.map(|finding| ("Checkpoints", vec![finding])));
     let program = std::env::current_exe().unwrap_or_default();

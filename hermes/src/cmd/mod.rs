@@ -7,6 +7,7 @@ pub mod chat;
 mod checkpoints;
 pub mod completion;
 mod config;
+mod curator;
 pub mod demo;
 mod doctor;
 mod fallback;
@@ -64,6 +65,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Doctor { fix, json } => doctor::run(app, *fix, (*json).into()),
         Command::Memory { action } => memory::run(app, action.as_ref()),
         Command::Journey(journey) => journey::run(app, journey),
+        Command::Curator { action } => curator::run(app, action.as_ref()),
         Command::Logs(logs) => logs::run(app, logs),
         Command::Audit { action } => audit::run(app, action),
         Command::Backup(backup) => backup::run(app, backup),

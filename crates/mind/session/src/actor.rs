@@ -10,6 +10,7 @@ use futures::future::BoxFuture;
 use hermes_agent::{Conversation, Events, Hints, Limits, Prompt, Steer, Toolbox, Turn};
 use hermes_home::clock;
 use hermes_skills::Skills;
+use hermes_skills::curator::Curator;
 use hermes_store::Store;
 use hermes_types::{
     AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Witness,
@@ -157,6 +158,7 @@ impl Session {
             rollback: None,
             witness: None,
             skills: None,
+            curator: None,
             review: None,
             counters: Counters::default(),
             controls: None,
@@ -218,6 +220,7 @@ pub struct Live {
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
     pub(crate) skills: Option<Arc<Skills>>,
+    pub(crate) curator: Option<Arc<Curator>>,
     pub(crate) review: Option<Review>,
     pub(crate) counters: Counters,
     pub(crate) controls: Option<Controls>,
@@ -270,6 +273,7 @@ impl Live {
 
     /// Runs turns until the session is closed.
     pub async fn run(mut self) {
+        self.tidy_up();
         while let Some(prompt) = self.next_prompt().await {
             let after = self.turn(prompt).await;
             self.name().await;

@@ -70,6 +70,7 @@ impl Live {
             "busy" => self.change_busy(rest).await,
             "yolo" => self.turn_yolo(),
             "skills" => self.list_skills(rest),
+            "curator" => self.ask_curator(rest).await,
             "reload-skills" => self.reload_skills(),
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other if slash.face == Face::Screen => format!("/{other} needs a screen"),

@@ -264,6 +264,15 @@ pub const TABLE: &[Slash] = &[
     ),
     Slash {
         anytime: true,
+        ..slash(
+            "curator",
+            "[status|run|pin NAME|…]",
+            "who tidies up what was learned, and the way back",
+            "Info",
+        )
+    },
+    Slash {
+        anytime: true,
         ..slash("help", "", "this list", "Info")
     },
     Slash {

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hermes_agent::Events;
 use hermes_home::clock;
+use hermes_store::Store;
 use hermes_types::{AgentEvent, Pot, Purse, SessionId};
 use jiff::civil::Date;
 
@@ -32,6 +33,30 @@ pub(crate) struct Purses {
     pub context: Arc<AtomicU64>,
 }
 
+impl Spending {
+    /// What is left of the day, for work beside the turns.
+    pub async fn rest_of_day(self, store: &Store) -> Purse {
+        let spent = match self.day {
+            Some(_) => spent_today(store).await,
+            None => 0.0,
+        };
+        Purse::new(Pot {
+            name: Pot::DAY,
+            limit: self.day,
+            spent,
+        })
+    }
+}
+
+/// Nobody stops working because it is not known.
+async fn spent_today(store: &Store) -> f64 {
+    let spent = store.spent_on(&clock::now()).await;
+    spent.unwrap_or_else(|error| {
+        tracing::warn!("what was spent today is not known: {error}");
+        0.0
+    })
+}
+
 impl Live {
     /// With limits.
     #[must_use]
@@ -45,15 +70,7 @@ impl Live {
         let (now, limits) = (clock::now(), self.spending);
         let (mut today, mut so_far) = (0.0_f64, 0.0_f64);
         if limits.day.is_some() {
-            today = self
-                .opening
-                .store
-                .spent_on(&now)
-                .await
-                .unwrap_or_else(|error| {
-                    tracing::warn!("what was spent today is not known: {error}");
-                    0.0
-                });
+            today = spent_today(&self.opening.store).await;
         }
         if limits.session.is_some() {
             let account = self.opening.store.account(&self.id).await;

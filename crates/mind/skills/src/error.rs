@@ -15,6 +15,8 @@ pub enum Error {
     },
     #[error("content {0} is missing from the journal: learning/blobs was changed by hand?")]
     Gone(String),
+    #[error("the curator is at work already; `hermes curator status` shows when it was done")]
+    Busy,
 }
 
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,8 +1,9 @@
 //! What Hermes learns. Skills: instructions for kinds of tasks, found, shown, changed and guarded. Memory: notes that
-//! every session begins with. And a journal of how all of it came about.
+//! every session begins with. A journal of how all of it came about. And a curator that tidies up.
 
 pub mod bundled;
 mod choice;
+pub mod curator;
 mod error;
 mod find;
 pub mod format;

@@ -85,6 +85,23 @@ impl Record {
         self.0.insert(field.to_owned(), value);
     }
 
+    /// It lies in the archive; `folder`: where it was below `skills`, as far as that is known.
+    pub(crate) fn put_away(&mut self, folder: &str) {
+        self.set("state", "archived".into());
+        self.set("archived_at", now().into());
+        if !folder.is_empty() {
+            self.set("archived_from", folder.into());
+        }
+    }
+
+    /// Somebody wanted it back, which is as good as using it.
+    pub(crate) fn brought_back(&mut self) {
+        self.set("state", "active".into());
+        self.set("archived_at", Value::Null);
+        self.set("restored_at", now().into());
+        self.0.shift_remove("archived_from");
+    }
+
     fn new() -> Self {
         let value = |field: &str| match field {
             "state" => json!("active"),

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
-use hermes_lines::{Hidden, Out, Show};
+use hermes_lines::{Hidden, Out, Show, printable};
 use hermes_session::slash::{self, Typed};
 use hermes_session::{Feed, Input, Session};
 use hermes_skills::Skills;
+use hermes_skills::curator::Curator;
 use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -54,7 +55,12 @@ async fn talk_to(
         Until::Answered(_) => Presence::Once,
     };
     let open = open(app, talk, source, presence, &mut signals).await?;
+    let news = Curator::news(&app.home).filter(|_| presence == Presence::Person);
     greet(out, until, &open.place, talk)?;
+    if let Some(news) = news {
+        let news = out.faint(printable(&news));
+        writeln!(out, "{news}")?;
+    }
     let processes = open.hands.processes().clone();
     let mut face = Face::new(&open.session, out, processes, until)?;
     face.preface = open.preface;

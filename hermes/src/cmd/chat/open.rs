@@ -28,7 +28,7 @@ use super::models::{check_model, explained, main_model, switch};
 use super::place::{Changes, Place};
 use super::signals::Signals;
 use crate::cli::Talk;
-use crate::cmd::Failed;
+use crate::cmd::{Failed, curator};
 use crate::mcp::{Follow, News, Running, Source};
 use crate::wire::{App, Scratch, say};
 
@@ -203,6 +203,9 @@ impl Ready {
             .with_witness(hands.witness.clone());
         if person {
             live = live.with_review(hands.review(app));
+        }
+        if presence == Presence::Person {
+            live = live.with_curator(curator::of(app));
         }
         if presence.is_for_one_turn() {
             live = live.for_one_turn();
@@ -414,7 +417,7 @@ pub(super) fn limits(app: &App, talk: &Talk) -> Limits {
     }
 }
 
-fn spending(app: &App) -> Spending {
+pub fn spending(app: &App) -> Spending {
     let limit = |name: &str| {
         let amount = app.settings.number(&format!("limits.max_cost_usd.{name}"));
         (amount > 0.0).then_some(amount)

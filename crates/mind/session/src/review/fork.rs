@@ -7,13 +7,13 @@ use futures::future::{BoxFuture, FutureExt};
 use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Turn};
 use hermes_store::Store;
 use hermes_types::{
-    AgentEvent, Answer, Args, Asker, CallCx, Content, Cost, Journal, Message, ModelClient, Outcome,
-    Question, Role, Scope, SessionId, Shorter, Tool, ToolOutput, ToolSpec, Usage,
+    AgentEvent, Args, CallCx, Content, Message, ModelClient, Outcome, Role, SessionId, Tool,
+    ToolOutput, ToolSpec,
 };
 
 use super::due::Due;
 use super::{Review, Reviewer, TASK};
-use crate::journal::count;
+use crate::silent::{Account, Nobody, Nowhere};
 
 /// Replies with tool calls: looking back is no work of its own.
 const ITERATIONS: u32 = 16;
@@ -40,10 +40,12 @@ impl Fork {
             Reviewer::Same => self.messages.clone(),
             Reviewer::Other => digest(&self.messages),
         };
-        let journal = Arc::new(Nowhere {
+        let account = Some(Account {
             store: self.store.clone(),
             id: self.id.clone(),
+            task: TASK,
         });
+        let journal = Arc::new(Nowhere { account });
         let mut conversation = Conversation::resume(self.instructions.clone(), messages, journal);
         let end = self
             .turn(&learned)
@@ -184,38 +186,5 @@ impl Learned {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
-    }
-}
-
-/// Whatever is asked: no.
-struct Nobody;
-
-impl Asker for Nobody {
-    fn ask<'a>(&'a self, _: Question, _: &'a Scope) -> BoxFuture<'a, Answer> {
-        async { Answer::Nobody }.boxed()
-    }
-}
-
-/// What a reviewer says is kept nowhere; what it costs is.
-struct Nowhere {
-    store: Store,
-    id: SessionId,
-}
-
-impl Journal for Nowhere {
-    fn append<'a>(&'a self, _: &'a Message) -> BoxFuture<'a, Result<(), String>> {
-        async { Ok(()) }.boxed()
-    }
-
-    fn rewrite<'a>(&'a self, _: &'a [Message]) -> BoxFuture<'a, Result<(), String>> {
-        async { Ok(()) }.boxed()
-    }
-
-    fn compact<'a>(&'a self, _: Shorter<'a>) -> BoxFuture<'a, Result<Option<SessionId>, String>> {
-        async { Ok(None) }.boxed()
-    }
-
-    fn usage<'a>(&'a self, usage: &'a Usage, cost: &'a Cost) -> BoxFuture<'a, Result<(), String>> {
-        count(&self.store, &self.id, TASK, (usage, cost)).boxed()
     }
 }

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::{Changed, Outcome, Refused};
+use super::{Changed, Origin, Outcome, Refused};
 use crate::find::Skill;
 use crate::service::Skills;
 use crate::{Error, Result};
 
 impl Skills {
-    pub(super) fn archive(&self, skill: &Skill, absorbed_into: Option<&str>) -> Outcome {
+    pub(super) fn archive(
+        &self,
+        skill: &Skill,
+        absorbed_into: Option<&str>,
+        origin: Origin,
+    ) -> Outcome {
         let name = skill.found.name.clone();
         let record = self.usage.record(&name).unwrap_or_default();
         if record.is_pinned() {
@@ -29,7 +34,15 @@ impl Skills {
         }
         let dir = movable(skill)?;
         let kept = put_away(&dir, &skill.root)?;
-        if let Err(error) = self.usage.forget(&name) {
+        let noted = match origin {
+            // What it takes away can come back as what it was.
+            Origin::Curator => {
+                let folder = &skill.found.path;
+                self.usage.edit(&name, |record| record.put_away(folder))
+            }
+            Origin::Foreground | Origin::Review => self.usage.forget(&name),
+        };
+        if let Err(error) = noted {
             tracing::warn!("{name}: {error}");
         }
         Ok(Changed {
@@ -42,7 +55,7 @@ impl Skills {
 }
 
 /// The skill's directory, unless moving it would move something else.
-fn movable(skill: &Skill) -> std::result::Result<PathBuf, Refused> {
+pub(crate) fn movable(skill: &Skill) -> std::result::Result<PathBuf, Refused> {
     let dir = skill.dir();
     let real = fs::canonicalize(&dir).map_err(|error| Error::io("find", &dir, &error))?;
     let root =

@@ -169,6 +169,7 @@ fn build(staging: &Path, files: &[(&str, &[u8])], care: Care<'_>) -> Result<()> 
 /// Clears up after a killed process: what was half built goes, what was put aside comes back if nothing took its
 /// place. Only under the lock: nobody is building now.
 fn sweep(own: &Path) {
+    crate::curator::recover(own);
     for entry in fs::read_dir(own).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(STAGING) {

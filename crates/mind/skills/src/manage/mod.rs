@@ -57,7 +57,9 @@ impl Skills {
                 let text = self.patched(&skill, file, (old, new), *occurrences, origin)?;
                 self.put(&skill, file, &text, "patched", consent)
             }
-            Change::Delete { absorbed_into } => self.archive(&known()?, absorbed_into.as_deref()),
+            Change::Delete { absorbed_into } => {
+                self.archive(&known()?, absorbed_into.as_deref(), origin)
+            }
             Change::WriteFile { path, content } => {
                 disk::check_support_path(path)?;
                 check_size(content)?;
@@ -106,7 +108,7 @@ impl Skills {
         disk::verify(&target.join(FILE), content)?;
         let author = match origin {
             Origin::Foreground => Author::Owner,
-            Origin::Review => Author::Agent,
+            Origin::Review | Origin::Curator => Author::Agent,
         };
         let key = document.name(name);
         if let Err(error) = self.usage.created(&key, author) {
@@ -221,7 +223,7 @@ impl Skills {
                 skill.dir().display()
             )));
         }
-        if origin == Origin::Review {
+        if origin != Origin::Foreground {
             self.is_ours(&skill).map_err(|why| {
                 Refused::new(format!(
                     "'{name}' {why}; only skills made by the agent itself may be changed here"

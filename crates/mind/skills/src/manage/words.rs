@@ -45,6 +45,8 @@ pub enum Origin {
     Foreground,
     /// The agent looking back on its own: only its own skills, and only what it has read.
     Review,
+    /// The curator, under the same rules; what it deletes it can bring back.
+    Curator,
 }
 
 /// Whether somebody has agreed to what the guard found.
