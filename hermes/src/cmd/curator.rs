@@ -14,7 +14,7 @@ use hermes_types::{Finding, Purse};
 use super::chat::{models::check_model, open::spending};
 use super::confirm;
 use crate::cli::{self, CuratorRun, Talk};
-use crate::wire::App;
+use crate::wire::{App, say};
 
 pub fn run(app: &mut App, asked: Option<&cli::Curator>) -> Result<()> {
     if let Some(cli::Curator::Run(run)) = asked
@@ -56,6 +56,7 @@ fn answer(app: &App, wish: Wish) -> Result<Answer> {
         let thinking = match thinking {
             None => None,
             Some(models) => {
+                say("a model reads the skills; this can take some minutes");
                 let purse = match app.existing_store().await? {
                     Some(store) => spending(app).rest_of_day(&store).await,
                     None => Purse::default(),

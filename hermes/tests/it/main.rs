@@ -17,6 +17,7 @@ mod checkpoints;
 mod code;
 mod compact;
 mod config;
+mod curator;
 mod delegate;
 mod demo;
 mod doctor;

@@ -42,7 +42,7 @@ pub(super) fn take(home: &Home, reason: &str, keep: usize, spared: &[&str]) -> R
         Ok(_) => json!({"backed_up": true, "jobs_count": count_jobs(&jobs)}),
         Err(_) => json!({"backed_up": false, "jobs_count": 0, "reason": "no cron/jobs.json"}),
     };
-    let id = free_id(&dir);
+    let id = new_id(&dir, Timestamp::now());
     let manifest = json!({
         "archive": ARCHIVE, "archive_bytes": packed.bytes, "created_at": now(), "cron_jobs": cron,
         "id": id, "reason": reason, "skill_files": packed.skills,
@@ -150,12 +150,15 @@ fn count_jobs(path: &Path) -> usize {
     jobs.as_array().map_or(0, Vec::len)
 }
 
-/// `2026-01-31T10-20-30Z`, or with a number if that is taken.
-fn free_id(dir: &Path) -> String {
-    let id = Timestamp::now().strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let numbered = (1..100).map(|n| format!("{id}-{n:02}"));
-    let mut ids = std::iter::once(id.clone()).chain(numbered);
-    ids.find(|id| !dir.join(id).exists()).unwrap_or(id)
+/// `2026-01-31T10-20-30Z`, or with a number behind those of the same second: older ones may be gone already.
+fn new_id(dir: &Path, now: Timestamp) -> String {
+    let time = now.strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
+    let ids = ids(dir);
+    let last = ids.iter().find_map(|id| id.strip_prefix(&time));
+    match last.map(|number| number.trim_start_matches('-').parse().unwrap_or(0_u32)) {
+        None => time,
+        Some(number) => format!("{time}-{:02}", number + 1),
+    }
 }
 
 /// Newest first.
@@ -199,6 +202,24 @@ mod tests {
         ] {
             assert!(!is_id(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_later_backup_has_a_later_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let make = || {
+            let id = new_id(dir.path(), "2026-01-31T10:20:30Z".parse().unwrap());
+            fs::create_dir(dir.path().join(&id)).unwrap();
+            fs::write(dir.path().join(&id).join(ARCHIVE), "").unwrap();
+            id
+        };
+        let first = make();
+        assert_eq!(
+            (first.as_str(), make().as_str()),
+            ("2026-01-31T10-20-30Z", "2026-01-31T10-20-30Z-01")
+        );
+        fs::remove_dir_all(dir.path().join(first)).unwrap();
+        assert_eq!(make(), "2026-01-31T10-20-30Z-02");
     }
 
     #[test]

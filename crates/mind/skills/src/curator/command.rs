@@ -282,10 +282,16 @@ impl Curator {
             }
             (Extent::Real, Sure::Yes) => {}
         }
+        let mut failed = Vec::new();
         for one in &idle {
-            self.put_away(&one.skill, By::Owner)?;
+            if let Err(refused) = self.put_away(&one.skill, By::Owner) {
+                failed.push(format!("{}: {refused}", one.skill.name()));
+            }
         }
-        told(format!("{list}\n{count} skills are in the archive now"))
+        match failed.is_empty() {
+            true => told(format!("{list}\n{count} skills are in the archive now")),
+            false => Err(Refused::new(format!("some stayed: {}", failed.join("; ")))),
+        }
     }
 
     fn back_up_now(&self) -> std::result::Result<String, Refused> {

@@ -12,9 +12,9 @@ use super::classify::{Fate, Gone, classify};
 use super::merge::Thought;
 use super::state::State;
 use super::{Curator, Standing, Step, decide, report};
-use crate::Result;
 use crate::journal::By;
 use crate::usage::Record;
+use crate::{Error, Result};
 
 /// Who wants it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,12 @@ pub(super) struct Outcome {
 }
 
 impl Curator {
-    /// Backs everything up and does what needs no model; `None`: it is not due any more.
+    /// Backs everything up and does what needs no model; `None`: somebody else does it or has done it.
     pub fn begin(&self, trigger: Trigger) -> Result<Option<Run>> {
-        let claimed = self.claim()?;
+        let claimed = match (self.claim(), trigger) {
+            (Err(Error::Busy), Trigger::Clock) => return Ok(None),
+            (claimed, _) => claimed?,
+        };
         let (started, clock) = (Timestamp::now(), Instant::now());
         let last = State::load(&self.home).at("last_run_at");
         let is_done = |last: Timestamp| started.duration_since(last) < self.config.interval;

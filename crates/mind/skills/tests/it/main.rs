@@ -9,6 +9,7 @@
 
 mod bundled;
 mod crash;
+mod curator;
 mod finding;
 mod journal;
 mod managing;
