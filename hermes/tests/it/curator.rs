@@ -293,6 +293,66 @@ fn a_model_merges_what_belongs_together() {
 }
 
 #[test]
+fn a_rehearsal_has_no_hands() {
+    let bench = Bench::new(json!([
+        {"tool_calls": [{"name": "skill_view", "arguments": {"name": "one"}}]},
+        {"text": "I would merge one and two."},
+    ]));
+    let agents = |name| (name, 1, Some("agent"), false);
+    library(&bench.home, &[agents("one"), agents("two")]);
+    let args = ["curator", "run", "--dry-run", "--consolidate"];
+    let said = bench.run(&args).ok().to_owned();
+    assert!(
+        said.contains("nothing would change") && said.contains("I would merge one and two."),
+        "{said}"
+    );
+    let request = bench.requests().remove(0);
+    let tools = request["tools"].as_array().unwrap().iter();
+    let tools: Vec<&Value> = tools.map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, [&json!("skill_view"), &json!("skills_list")]);
+    assert!(backups(&bench.home).is_empty() && !bench.home.exists("skills/.curator_state"));
+}
+
+#[test]
+fn a_chat_has_a_model_merge_beside_it_if_that_is_set() {
+    let bench = Bench::new(json!([
+        manage(json!({"action": "delete", "name": "two", "absorbed_into": "one"})),
+        {"text": "Merged."},
+        {"repeat": true, "text": "hello there"},
+    ]));
+    let agents = |name| (name, 1, Some("agent"), false);
+    library(&bench.home, &[agents("one"), agents("two")]);
+    let config = bench.home.read("config.yaml");
+    bench
+        .home
+        .write("config.yaml", config + "curator: {consolidate: true}\n");
+    bench.home.write(
+        "skills/.curator_state",
+        json!({"last_run_at": ago(8)}).to_string(),
+    );
+    let mut pty = command(&bench.home, &[]).pty(30, 120);
+    pty.wait_for("/help for commands", WAIT);
+    eventually(WAIT, "it is reported", || {
+        bench
+            .home
+            .read("skills/.curator_state")
+            .contains("logs/curator")
+    });
+    pty.send("hi\r");
+    pty.wait_for("hello there", WAIT);
+    pty.send("/quit\r");
+    pty.wait_exit(WAIT);
+    assert_eq!(report(&bench.home)["consolidated"][0]["into"], "one");
+    let session = bench.session();
+    let said = session["messages"].as_array().unwrap();
+    assert_eq!(
+        said.len(),
+        2,
+        "it is not part of the conversation: {session}"
+    );
+}
+
+#[test]
 fn a_model_that_cannot_answer_takes_nothing_with_it() {
     let bench = Bench::new(
         json!([{"repeat": true, "status": 401, "body": {"error": {"message": "bad key"}}}]),

@@ -1,7 +1,7 @@
 //! Into the archive and out of it. A skill is moved with one rename, so whoever is killed leaves it in one place or
 //! the other; its record follows, and [`Curator::mend`] makes good what was missed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
@@ -97,6 +97,7 @@ impl Curator {
     /// What is in the archive, newest first.
     pub fn archived(&self) -> Vec<Archived> {
         let dir = self.skills.library.own().join(".archive");
+        let records: BTreeMap<String, Record> = self.skills.usage.all().into_iter().collect();
         let mut all: Vec<Archived> = Vec::new();
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             let path = entry.path();
@@ -105,8 +106,10 @@ impl Curator {
             };
             let folder = entry.file_name().to_string_lossy().into_owned();
             let name = Document::parse(&String::from_utf8_lossy(&text)).name(&folder);
-            let record = self.skills.usage.record(&name).unwrap_or_default();
-            let noted = record.text("archived_at").and_then(decide::moment);
+            let noted = records
+                .get(&name)
+                .and_then(|record| record.text("archived_at"));
+            let noted = noted.and_then(decide::moment);
             // A move changes the directory above, and the time of the last change of the inode.
             let moved = fs::metadata(&path).ok().and_then(|meta| {
                 use std::os::unix::fs::MetadataExt;

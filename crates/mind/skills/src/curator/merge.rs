@@ -11,6 +11,9 @@ use crate::journal::{Author, By};
 use crate::manage::Origin;
 use crate::tools::skill_tools;
 
+/// Characters of a description: a large library must fit into one prompt.
+const ABOUT: usize = 240;
+
 /// Whether skills are merged or only talked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
@@ -105,12 +108,12 @@ fn listed(candidates: &[Standing]) -> String {
     let now = Timestamp::now();
     let line = |one: &Standing| {
         let idle = one.idle_days(now).unwrap_or_default().max(0);
+        let about: String = one.skill.found.description.chars().take(ABOUT).collect();
         format!(
-            "- {} ({}, used {} times, idle {idle} days): {}",
+            "- {} ({}, used {} times, idle {idle} days): {about}",
             one.skill.name(),
             one.state(),
-            one.record.count("use_count"),
-            one.skill.found.description
+            one.record.count("use_count")
         )
     };
     candidates.iter().map(line).collect::<Vec<_>>().join("\n")
