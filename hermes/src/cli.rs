@@ -125,11 +125,15 @@ pub enum Command {
     /// Watch a whole conversation: no key, no network, in a directory of its own
     Demo,
     /// Which model, which there are, another one
-    #[command(after_help = "Without a subcommand: show.")]
+    #[command(after_help = "Without a subcommand: choose from lists.")]
     Model {
+        #[command(flatten)]
+        login: LoginArgs,
         #[command(subcommand)]
         action: Option<Model>,
     },
+    /// Everything a new home needs, question by question
+    Setup(Setup),
     /// Who is asked when the main model can't answer
     #[command(after_help = "Without a subcommand: list.")]
     Fallback {
@@ -137,7 +141,11 @@ pub enum Command {
         action: Option<Fallback>,
     },
     /// Which toolsets are on
+    #[command(after_help = "Without a subcommand: choose from a list.")]
     Tools {
+        /// What is on, for every platform
+        #[arg(long)]
+        summary: bool,
         #[command(subcommand)]
         action: Option<Tools>,
     },
@@ -253,6 +261,25 @@ pub enum Command {
         #[command(flatten)]
         json: Json,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// Only this part
+    #[arg(value_parser = ["model", "terminal", "agent", "tools"])]
+    pub section: Option<String>,
+    /// Ask nothing: say which commands do the same
+    #[arg(long)]
+    pub non_interactive: bool,
+    /// Forget what is set first; a copy is kept
+    #[arg(long)]
+    pub reset: bool,
+    /// Everything again, with what is set now as defaults
+    #[arg(long, conflicts_with = "quick")]
+    pub reconfigure: bool,
+    /// Only what is missing
+    #[arg(long)]
+    pub quick: bool,
 }
 
 #[derive(Debug, Args)]
@@ -419,6 +446,11 @@ pub enum Sessions {
         limit: usize,
         #[command(flatten)]
         json: Json,
+    },
+    /// Choose one from a list to go on with; also renames and deletes
+    Browse {
+        #[arg(long, default_value_t = 500)]
+        limit: usize,
     },
     /// One conversation with its messages
     Show {

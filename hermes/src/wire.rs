@@ -7,13 +7,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use hermes_exec::sandbox::Plan;
 use hermes_home::config::Settings;
 use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home, Resolved, dotenv, log};
 use hermes_lines::Out;
 use hermes_store::{Journal, OpenOptions, Store};
+use hermes_tui::look::Look;
+use hermes_tui::pick::Desk;
 use tokio::runtime::{self, Runtime};
 
 /// What a command works with.
@@ -111,7 +113,26 @@ impl App {
         }
     }
 
+    /// Reads again what is set, after something was changed.
+    pub fn reload(&mut self) {
+        let mut env = Env::from_process();
+        dotenv::overlay(&self.home, &mut env); // warnings were given at the start
+        self.settings = Settings::load(&self.home, &env);
+        self.env = env;
+    }
+
+    /// The person in front of the program; an error says what needs one.
+    pub fn desk(&self, what: &str) -> Result<Desk> {
+        let desk = Desk::find(&self.env, Look::default());
+        desk.ok_or_else(|| anyhow!("{what} needs a terminal"))
+    }
+
     pub fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {
+        self.runtime()?.block_on(work)
+    }
+
+    /// For whoever has to wait for something later.
+    pub fn runtime(&self) -> Result<&Runtime> {
         if self.runtime.get().is_none() {
             let made = runtime::Builder::new_current_thread()
                 .enable_all()
@@ -120,10 +141,7 @@ impl App {
             // Single-threaded and just found empty, so this cannot fail.
             let _ = self.runtime.set(made);
         }
-        self.runtime
-            .get()
-            .context("starting the runtime")?
-            .block_on(work)
+        self.runtime.get().context("starting the runtime")
     }
 }
 

@@ -82,7 +82,7 @@ pub struct AuthLogin {
     pub login: LoginArgs,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct LoginArgs {
     /// A name to find it by
     #[arg(long)]

@@ -27,7 +27,10 @@ pub enum Mcp {
     Test { name: String },
     /// Choose which of a server's tools the model sees
     #[command(alias = "config")]
-    Configure { name: String },
+    Configure {
+        /// Asked for if there are several
+        name: Option<String>,
+    },
     /// Log in to a server that uses OAuth
     Login { name: String },
     /// Log in again, to one server or to all that use OAuth

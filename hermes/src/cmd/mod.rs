@@ -3,6 +3,7 @@
 mod audit;
 mod auth;
 mod backup;
+mod browse;
 pub mod chat;
 mod checkpoints;
 pub mod completion;
@@ -14,11 +15,13 @@ mod fallback;
 mod insights;
 mod journey;
 mod logs;
+mod market;
 mod mcp;
 mod memory;
 mod model;
 mod profile;
 mod sessions;
+pub mod setup;
 mod skills;
 mod status;
 mod tools;
@@ -47,9 +50,10 @@ impl std::error::Error for Failed {}
 
 pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
     match command {
-        Command::Model { action } => model::run(app, action.as_ref()),
+        Command::Model { login, action } => model::run(app, login, action.as_ref()),
+        Command::Setup(args) => setup::run(app, before, args),
         Command::Fallback { action } => fallback::run(app, action.as_ref()),
-        Command::Tools { action } => tools::run(app, action.as_ref()),
+        Command::Tools { summary, action } => tools::run(app, *summary, action.as_ref()),
         Command::PromptSize { json } => chat::prompt_size(app, before, (*json).into()),
         Command::Mcp { action } => mcp::run(app, action.as_ref()),
         Command::Skills { action } => skills::run(app, action.as_ref()),
@@ -57,7 +61,7 @@ pub fn run(app: &mut App, before: &Talk, command: &Command) -> Result<()> {
         Command::Login(login) => auth::login(app, login),
         Command::Logout { provider } => auth::logout(app, provider.as_deref()),
         Command::Config { action } => config::run(app, action.as_ref()),
-        Command::Sessions { action } => sessions::run(app, action),
+        Command::Sessions { action } => sessions::run(app, before, action),
         Command::Checkpoints { action } => checkpoints::run(app, action.as_ref()),
         Command::Profile { action } => profile::run(app, action),
         Command::Status { all, json } => status::run(app, *all, (*json).into()),

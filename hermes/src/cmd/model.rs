@@ -1,21 +1,25 @@
 //! `hermes model`: which one, which there are, another one.
 
-mod list;
+pub mod list;
 mod set;
 
 use std::io::Write;
 
 use anyhow::Result;
+use hermes_home::Env;
+use hermes_lines::one_line;
 use hermes_model::{Offers, Overrides, RoutedModels};
+use hermes_tui::setup::{self, Chosen, Pen};
 use hermes_types::{Scope, SessionId};
 use serde_json::json;
 
-use crate::cli::{Format, Model};
+use super::market::Shop;
+use crate::cli::{Format, LoginArgs, Model};
 use crate::wire::{App, say};
 
-pub fn run(app: &mut App, action: Option<&Model>) -> Result<()> {
+pub fn run(app: &mut App, login: &LoginArgs, action: Option<&Model>) -> Result<()> {
     match action {
-        None => show(app, Format::Text),
+        None => choose(app, login),
         Some(Model::Show { json }) => show(app, (*json).into()),
         Some(Model::List {
             provider: None,
@@ -29,6 +33,24 @@ pub fn run(app: &mut App, action: Option<&Model>) -> Result<()> {
         Some(Model::Refresh { json }) => list::refresh(app, (*json).into()),
         Some(Model::Set { name }) => set::run(app, name),
     }
+}
+
+/// One of all there are, by lists.
+fn choose(app: &mut App, login: &LoginArgs) -> Result<()> {
+    let desk = app.desk("choosing a model from a list")?;
+    let env = Env::from_process();
+    let mut pen = Pen::new(&app.home, &env);
+    let text = match setup::choose_model(&desk, &mut pen, &Shop { app, login })? {
+        Chosen::Model { provider, model } => {
+            format!(
+                "{} {}",
+                app.out.good("✓"),
+                one_line(&format!("{model} ({provider})"))
+            )
+        }
+        Chosen::Unchanged => "The model is left as it is.".to_owned(),
+    };
+    Ok(writeln!(app.out, "{text}")?)
 }
 
 fn show(app: &mut App, format: Format) -> Result<()> {
@@ -72,7 +94,7 @@ fn offers(app: &App) -> Offers {
     Offers::new(&app.home, app.settings.clone(), app.env.clone())
 }
 
-fn scope() -> Scope {
+pub fn scope() -> Scope {
     Scope::new(SessionId::new("model"))
 }
 

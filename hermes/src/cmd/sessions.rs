@@ -13,12 +13,13 @@ use hermes_types::{Content, SessionId};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{ago, confirm, size};
-use crate::cli::{Format, Sessions};
+use super::{ago, browse, confirm, size};
+use crate::cli::{Format, Sessions, Talk};
 use crate::wire::{App, say};
 
-pub fn run(app: &mut App, action: &Sessions) -> Result<()> {
+pub fn run(app: &mut App, before: &Talk, action: &Sessions) -> Result<()> {
     match action {
+        Sessions::Browse { limit } => return browse::run(app, before, *limit),
         Sessions::Repair | Sessions::Recover { .. } if !app.home.state_db().exists() => {
             return without_store(app, action);
         }
@@ -62,7 +63,7 @@ pub fn run(app: &mut App, action: &Sessions) -> Result<()> {
             yes,
         } => prune(app, &store, *older_than, source.clone(), *yes),
         Sessions::Stats { json } => stats(app, &store, (*json).into()),
-        Sessions::Repair | Sessions::Recover { .. } => Ok(()),
+        Sessions::Browse { .. } | Sessions::Repair | Sessions::Recover { .. } => Ok(()),
     };
     app.block_on(async {
         store.close().await;
@@ -366,7 +367,7 @@ fn prune(app: &mut App, store: &Store, days: u32, source: Option<String>, yes: b
 }
 
 /// What lies beside the database for these sessions: snapshots, transcripts, request dumps.
-fn remove_files(app: &App, sessions: &[SessionId]) {
+pub fn remove_files(app: &App, sessions: &[SessionId]) {
     for file in session_files(&app.home.sessions_dir(), sessions) {
         if let Err(error) = std::fs::remove_file(&file) {
             say(&format!("{} could not be removed: {error}", file.display()));

@@ -9,6 +9,7 @@ use hermes_lines::{Table, one_line, printable};
 use hermes_skills::bundled::{Restore, reset};
 use hermes_skills::format::validate_dir;
 use hermes_skills::{Listed, Scope, Skills as Library, Switch, set_disabled, switch};
+use hermes_tui::pick::Item;
 use serde_json::json;
 
 use super::Failed;
@@ -134,7 +135,10 @@ fn config(app: &mut App, scope: Scope<'_>) -> Result<()> {
     let on: Vec<usize> = (0..names.len())
         .filter(|at| !off.contains(&names[*at]))
         .collect();
-    let wanted = pick(app, &names, &on)?;
+    let rows = names.iter().map(|name| Item::new((), name)).collect();
+    let Some(wanted) = pick(app, "Skills", rows, &on)? else {
+        return Ok(writeln!(app.out, "The skills are left as they are.")?);
+    };
     for (at, name) in names.iter().enumerate() {
         match wanted.contains(&at) {
             true => off.remove(name),

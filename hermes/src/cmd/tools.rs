@@ -2,58 +2,68 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 use hermes_home::config::Document;
-use hermes_home::yaml;
+use hermes_home::{Env, yaml};
 use hermes_mcp_tools::choice::Switch;
-use hermes_session::toolsets::{Selection, is_default, leaves, names};
+use hermes_session::toolsets::{enabled, leaves};
+use hermes_tui::setup::{Pen, choose_tools};
 use serde_json::{Value, json};
 
-use super::{Failed, mcp};
+use super::{Failed, mcp, setup};
 use crate::cli::{Format, Tools};
 use crate::wire::{App, say};
 
-pub fn run(app: &mut App, action: Option<&Tools>) -> Result<()> {
+pub fn run(app: &mut App, summary: bool, action: Option<&Tools>) -> Result<()> {
     match action {
-        None => bail!(
-            "choosing tools from a list needs a terminal; use `hermes tools list`, `enable NAME` or `disable NAME`"
-        ),
+        None if summary => self::summary(app),
+        None => choose(app),
         Some(Tools::List { platform, json }) => list(app, platform, (*json).into()),
         Some(Tools::Enable { names, platform }) => change(app, platform, names, true),
         Some(Tools::Disable { names, platform }) => change(app, platform, names, false),
     }
 }
 
-/// The leaves that are on: named one by one, or all that a composite covers.
-fn enabled(app: &App, platform: &str) -> Vec<&'static str> {
-    let configured = app
+fn choose(app: &mut App) -> Result<()> {
+    let what = "choosing tools from a list";
+    let desk = app
+        .desk(what)
+        .context("use `hermes tools list`, `enable NAME` or `disable NAME`")?;
+    let env = Env::from_process();
+    let changes = choose_tools(&desk, &mut Pen::new(&app.home, &env), &setup::sizes(app)?)?;
+    for change in &changes {
+        let mark = app.out.good("✓");
+        writeln!(app.out, "{mark} {change}")?;
+    }
+    match changes.is_empty() {
+        true => Ok(writeln!(app.out, "The tools are left as they are.")?),
+        false => Ok(()),
+    }
+}
+
+/// How many toolsets are on, and which.
+fn summary(app: &mut App) -> Result<()> {
+    let section = app
         .settings
-        .get(&format!("platform_toolsets.{platform}"))
-        .filter(|value| value.is_array())
-        .or(app.settings.get("toolsets"));
-    let chosen = names(configured.unwrap_or(&Value::Null));
-    let disabled = names(
-        app.settings
-            .get("agent.disabled_toolsets")
-            .unwrap_or(&Value::Null),
-    );
-    let explicit = leaves().any(|(leaf, _)| chosen.iter().any(|name| name == leaf));
-    let selection = Selection::of(chosen.iter().map(String::as_str), &disabled);
-    leaves()
-        .filter(|(leaf, tools)| {
-            let covered = tools.iter().all(|tool| selection.allows(tool));
-            if explicit {
-                chosen.iter().any(|name| name == leaf) && covered
-            } else {
-                covered && is_default(leaf)
-            }
-        })
-        .map(|(leaf, _)| leaf)
-        .collect()
+        .get("platform_toolsets")
+        .and_then(Value::as_object);
+    let others = section.into_iter().flatten().map(|(name, _)| name.clone());
+    let others = others.filter(|name| name != "cli").collect::<Vec<_>>();
+    for platform in std::iter::once("cli".to_owned()).chain(others) {
+        let on = enabled(&app.settings, &platform);
+        let count = leaves().count();
+        writeln!(
+            app.out,
+            "{platform}: {}/{count} enabled: {}",
+            on.len(),
+            on.join(", ")
+        )?;
+    }
+    Ok(())
 }
 
 fn list(app: &mut App, platform: &str, format: Format) -> Result<()> {
-    let on = enabled(app, platform);
+    let on = enabled(&app.settings, platform);
     if format == Format::Json {
         let rows: Vec<Value> = leaves()
             .map(|(leaf, tools)| json!({"toolset": leaf, "tools": tools, "enabled": on.contains(&leaf)}))
@@ -73,7 +83,7 @@ fn list(app: &mut App, platform: &str, format: Format) -> Result<()> {
 
 /// Writes the explicit list; a name nobody knows changes nothing. `SERVER:TOOL` is a tool of an MCP server.
 fn change(app: &mut App, platform: &str, names: &[String], on: bool) -> Result<()> {
-    let mut chosen = enabled(app, platform);
+    let mut chosen = enabled(&app.settings, platform);
     let (mut toolsets, mut tools) = (Vec::new(), Vec::new());
     for name in names {
         if let Some((server, tool)) = name.split_once(':') {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hermes_home::config::Settings;
 use serde_json::Value;
 
 /// Groups of tools by name.
@@ -138,6 +139,29 @@ pub fn names(value: &Value) -> Vec<String> {
 /// Every leaf with its tools, for `hermes tools list`.
 pub fn leaves() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
     LEAVES.iter().copied()
+}
+
+/// The leaves that are on for a platform: named one by one, or all that a composite covers.
+pub fn enabled(settings: &Settings, platform: &str) -> Vec<&'static str> {
+    let configured = settings
+        .get(&format!("platform_toolsets.{platform}"))
+        .filter(|value| value.is_array())
+        .or(settings.get("toolsets"));
+    let chosen = names(configured.unwrap_or(&Value::Null));
+    let disabled = settings.get("agent.disabled_toolsets");
+    let disabled = names(disabled.unwrap_or(&Value::Null));
+    let explicit = leaves().any(|(leaf, _)| chosen.iter().any(|name| name == leaf));
+    let selection = Selection::of(chosen.iter().map(String::as_str), &disabled);
+    leaves()
+        .filter(|(leaf, tools)| {
+            let covered = tools.iter().all(|tool| selection.allows(tool));
+            match explicit {
+                true => chosen.iter().any(|name| name == leaf) && covered,
+                false => covered && is_default(leaf),
+            }
+        })
+        .map(|(leaf, _)| leaf)
+        .collect()
 }
 
 /// Whether a leaf is on when nobody says anything about it.

@@ -17,11 +17,18 @@ use hermes_lines::browser;
 
 pub fn login(app: &mut App, login: &AuthLogin) -> Result<()> {
     let pool = desk(app).pool(&login.provider)?;
-    to(app, &pool, &login.login)
+    told(app, &pool, &login.login)
+}
+
+/// Logs in, and says so.
+pub fn told(app: &mut App, pool: &str, args: &LoginArgs) -> Result<()> {
+    let label = to(app, pool, args)?;
+    let mark = app.out.good("✓");
+    Ok(writeln!(app.out, "{mark} logged in to {pool}: {label}")?)
 }
 
 /// The whole way: a page, a wait, and a credential in the end. Ctrl+C ends it, as it ends any command.
-pub fn to(app: &mut App, pool: &str, args: &LoginArgs) -> Result<()> {
+pub fn to(app: &App, pool: &str, args: &LoginArgs) -> Result<String> {
     let options = LoginOptions {
         label: args.label.clone(),
         portal_url: args.portal_url.clone(),
@@ -30,7 +37,7 @@ pub fn to(app: &mut App, pool: &str, args: &LoginArgs) -> Result<()> {
         scope: args.scope.clone(),
         timeout: args.timeout,
     };
-    let label = app.block_on(async {
+    app.block_on(async {
         let mut person = Person {
             provider: pool,
             env: &app.env,
@@ -39,9 +46,7 @@ pub fn to(app: &mut App, pool: &str, args: &LoginArgs) -> Result<()> {
         };
         let scope = Scope::new("login".into());
         Ok(log_in(&desk(app), pool, &options, &mut person, &scope).await?)
-    })?;
-    let mark = app.out.good("✓");
-    Ok(writeln!(app.out, "{mark} logged in to {pool}: {label}")?)
+    })
 }
 
 pub fn logout(app: &mut App, provider: Option<&str>) -> Result<()> {

@@ -13,7 +13,7 @@ use hermes_model::auth::{KeyOptions, LoginWay, PoolDesk, login_way};
 use crate::cli::{Auth, AuthAdd, AuthKind, Format};
 use crate::wire::{App, say};
 
-pub use login::{login, logout};
+pub use login::{login, logout, to as log_in};
 
 pub fn run(app: &mut App, action: Option<&Auth>) -> Result<()> {
     match action {
@@ -40,7 +40,7 @@ fn add(app: &mut App, add: &AuthAdd) -> Result<()> {
         None => add.api_key.is_none() && way == Some(LoginWay::DeviceCode),
     };
     if is_login {
-        return login::to(app, &pool, &add.login);
+        return login::told(app, &pool, &add.login);
     }
     if pool == "openai-codex" {
         bail!("openai-codex has no keys, only logins: `hermes auth login openai-codex`");

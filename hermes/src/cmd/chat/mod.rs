@@ -17,6 +17,7 @@ use std::io::{self, IsTerminal, Read, Write};
 
 use anyhow::{Result, bail};
 
+use super::setup;
 use crate::cli::{Format, Talk};
 use crate::wire::App;
 
@@ -63,6 +64,7 @@ pub fn run(app: &mut App, talk: &Talk, source: &str, job: &Job<'_>) -> Result<()
         }
         Job::Shown { prompt } => oneshot::run(app, talk, prompt, &oneshot::Form::Full, source),
         Job::Lines if io::stdin().is_terminal() => {
+            setup::offer(app, talk)?;
             lines::run(app, talk, source, lines::Until::Left)
         }
         Job::Lines => {
@@ -76,6 +78,11 @@ pub fn run(app: &mut App, talk: &Talk, source: &str, job: &Job<'_>) -> Result<()
             oneshot::run(app, talk, &prompt, &oneshot::Form::Full, source)
         }
     }
+}
+
+/// The bytes each tool adds to a request.
+pub fn tool_sizes(app: &App, talk: &Talk) -> Result<Vec<(String, usize)>> {
+    Ok(app.block_on(open::preamble(app, talk))?.1)
 }
 
 /// What every request of a new session begins with.

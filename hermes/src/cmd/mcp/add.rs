@@ -10,6 +10,7 @@ use hermes_mcp_tools::choice::{self, FilterEdit};
 use hermes_mcp_tools::config::{Auth, ProblemKind};
 use hermes_mcp_tools::draft::{self, Draft, Login, Place, Written};
 use hermes_mcp_tools::{Entry, Problem};
+use hermes_tui::pick::Item;
 use serde_json::{Value, json};
 
 use super::choose::pick;
@@ -153,7 +154,13 @@ fn wanted(app: &mut App, add: &McpAdd, names: &[String]) -> Result<Vec<FilterEdi
         let places = match answer.to_lowercase().as_str() {
             "" | "a" | "all" | "y" | "yes" => all,
             "n" | "none" | "no" => Vec::new(),
-            "s" | "select" => pick(app, names, &all)?,
+            "s" | "select" => {
+                let rows = names.iter().map(|name| Item::new((), name)).collect();
+                match pick(app, &format!("Tools of {}", add.name), rows, &all)? {
+                    Some(places) => places,
+                    None => continue,
+                }
+            }
             _ => continue,
         };
         return Ok(choice::chosen(names, &places));

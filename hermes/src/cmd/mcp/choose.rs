@@ -4,20 +4,27 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Result, anyhow, bail};
 use hermes_home::config::Document;
-use hermes_lines::one_line;
 use hermes_mcp::{FileTokens, TokenStore};
 use hermes_mcp_tools::choice::{self, FilterEdit, Switch};
+use hermes_tui::pick::{Checklist, Item, List, Outcome, Search};
 use serde_json::json;
 
 use super::test::{complain, look};
 use super::{configured, named, path, unknown};
-use crate::cmd::{Failed, ask, confirm};
+use crate::cmd::{Failed, confirm};
 use crate::mcp::Source;
-use crate::wire::{App, say};
+use crate::wire::App;
 
 /// `hermes mcp configure`
-pub fn configure(app: &mut App, name: &str) -> Result<()> {
-    let entry = named(app, name)?;
+pub fn configure(app: &mut App, name: Option<&str>) -> Result<()> {
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => match which(app)? {
+            Some(name) => name,
+            None => return Ok(()),
+        },
+    };
+    let entry = named(app, &name)?;
     if !io::stdin().is_terminal() {
         bail!(
             "choosing tools needs a terminal; use `hermes tools enable|disable {name}:TOOL` instead"
@@ -26,7 +33,7 @@ pub fn configure(app: &mut App, name: &str) -> Result<()> {
     let seen = match look(app, &entry)? {
         Ok(seen) => seen,
         Err(failure) => {
-            complain(app, name, &failure)?;
+            complain(app, &name, &failure)?;
             return Err(Failed(1).into());
         }
     };
@@ -38,9 +45,15 @@ pub fn configure(app: &mut App, name: &str) -> Result<()> {
     let admitted = names.iter().enumerate();
     let admitted = admitted.filter(|(_, tool)| entry.filter.admits(tool));
     let before: Vec<usize> = admitted.map(|(index, _)| index).collect();
-    let wanted = pick(app, &names, &before)?;
+    let rows = tools
+        .iter()
+        .map(|tool| Item::new((), &tool.name).about(&tool.description));
+    let title = format!("Tools of {name}");
+    let Some(wanted) = pick(app, &title, rows.collect(), &before)? else {
+        return Ok(writeln!(app.out, "Its tools are left as they are.")?);
+    };
     let edits = choice::chosen(&names, &wanted);
-    Document::edit(&app.home, |document| apply(document, name, &edits))??;
+    Document::edit(&app.home, |document| apply(document, &name, &edits))??;
     let mark = app.out.good("✓");
     Ok(writeln!(
         app.out,
@@ -50,27 +63,39 @@ pub fn configure(app: &mut App, name: &str) -> Result<()> {
     )?)
 }
 
-/// A numbered list with those marked that are on; asks until the answer makes sense.
-pub fn pick(app: &mut App, names: &[String], on: &[usize]) -> Result<Vec<usize>> {
-    for (index, name) in names.iter().enumerate() {
-        let mark = if on.contains(&index) { "x" } else { " " };
-        writeln!(app.out, "{:>4} [{mark}] {}", index + 1, one_line(name))?;
+/// The only server, or the one somebody picks.
+fn which(app: &App) -> Result<Option<String>> {
+    let all = configured(app);
+    if let [(only, _)] = all.as_slice() {
+        return Ok(Some(only.clone()));
     }
-    loop {
-        let answer = ask(
-            app,
-            "Which should be on? (such as 1 3-5; a: all, n: none, Enter: as marked) ",
-        )?;
-        let picked = match answer.to_lowercase().as_str() {
-            "" => Ok(on.to_vec()),
-            "a" | "all" => Ok((0..names.len()).collect()),
-            "n" | "none" => Ok(Vec::new()),
-            typed => choice::places(typed, names.len()),
-        };
-        match picked {
-            Ok(picked) => return Ok(picked),
-            Err(problem) => say(&problem),
-        }
+    if all.is_empty() {
+        bail!("no MCP server is configured (`hermes mcp add`)");
+    }
+    let desk = app.desk("choosing a server")?;
+    let items = all
+        .into_iter()
+        .map(|(name, _)| Item::new(name.clone(), name));
+    match desk.ask(List::new("Which server?", items.collect()).search(Search::Letters))? {
+        Outcome::Chosen(name) | Outcome::Key(_, name) => Ok(Some(name)),
+        Outcome::Cancelled => Ok(None),
+        Outcome::Interrupted => Err(Failed(130).into()),
+    }
+}
+
+/// A list with those marked that are on; `None` if it is left.
+pub fn pick(
+    app: &App,
+    title: &str,
+    rows: Vec<Item<()>>,
+    on: &[usize],
+) -> Result<Option<Vec<usize>>> {
+    let desk = app.desk(title)?;
+    let list = Checklist::new(title, rows, on).search(Search::Letters);
+    match desk.ask(list)? {
+        Outcome::Chosen(wanted) | Outcome::Key(_, wanted) => Ok(Some(wanted)),
+        Outcome::Cancelled => Ok(None),
+        Outcome::Interrupted => Err(Failed(130).into()),
     }
 }
 

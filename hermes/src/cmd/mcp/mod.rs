@@ -40,7 +40,7 @@ pub fn run(app: &mut App, action: Option<&Mcp>) -> Result<()> {
         Some(Mcp::Add(add)) => add::run(app, add),
         Some(Mcp::Remove { name, yes }) => choose::remove(app, name, *yes),
         Some(Mcp::Test { name }) => test::run(app, name),
-        Some(Mcp::Configure { name }) => choose::configure(app, name),
+        Some(Mcp::Configure { name }) => choose::configure(app, name.as_deref()),
         Some(Mcp::Login { name }) => auth::login(app, name),
         Some(Mcp::Reauth { name, .. }) => auth::reauth(app, name.as_deref()),
         Some(Mcp::Refresh { name }) => auth::refresh(app, name.as_deref()),

@@ -122,7 +122,7 @@ pub fn refresh(app: &mut App, format: Format) -> Result<()> {
     }
 }
 
-fn cells(model: &ListedModel) -> [String; 4] {
+pub fn cells(model: &ListedModel) -> [String; 4] {
     let [input, output] = model.price.unwrap_or_default().shown();
     let context = model.context_length.map(context::short);
     [

@@ -1,0 +1,103 @@
+//! `hermes setup`, and the question of a first start.
+
+use std::collections::BTreeMap;
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+use hermes_home::Env;
+use hermes_model::{Overrides, RoutedModels};
+use hermes_tui::setup::{Error, Finish, GUIDANCE, Pen, Plan, SECTIONS, ToolSizes, Wizard};
+use hermes_types::ModelErrorKind;
+
+use super::market::Shop;
+use super::{Failed, ask, chat};
+use crate::cli::{LoginArgs, Setup, Talk};
+use crate::wire::{App, say};
+
+pub fn run(app: &mut App, before: &Talk, args: &Setup) -> Result<()> {
+    app.home.writable()?;
+    if args.non_interactive {
+        return Ok(writeln!(app.out, "{GUIDANCE}")?);
+    }
+    if !io::stdin().is_terminal() {
+        say(GUIDANCE);
+        return Err(Failed(1).into());
+    }
+    let named = SECTIONS.iter();
+    let mut named = named.filter(|(name, _)| args.section.as_deref() == Some(name));
+    let plan = match (named.next(), args.quick, args.reconfigure) {
+        (Some((_, section)), ..) => Plan::Only(*section),
+        (None, true, _) => Plan::Quick,
+        (None, false, true) => Plan::Full,
+        (None, false, false) => Plan::Usual,
+    };
+    if args.reset && !super::confirm(app, "Forget all settings? A copy is kept, keys stay.")? {
+        return Ok(writeln!(app.out, "Nothing was changed.")?);
+    }
+    match wizard(app, plan, args.reset)? {
+        Finish::Done => Ok(()),
+        Finish::Chat => chat::run(app, before, "cli", &chat::Job::Lines),
+    }
+}
+
+/// Offers the questions to whoever starts a conversation with nothing set up.
+pub fn offer(app: &mut App, talk: &Talk) -> Result<()> {
+    let overrides = Overrides {
+        model: talk.model.clone(),
+        provider: talk.provider.clone(),
+    };
+    let models = RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides);
+    let Err(error) = models else {
+        return Ok(());
+    };
+    if error.kind != ModelErrorKind::NotConfigured {
+        return Ok(());
+    }
+    say(&format!("{error}\nOr answer a few questions: hermes setup"));
+    let answer = ask(app, "Run setup now? [Y/n] ")?;
+    if !matches!(answer.to_lowercase().as_str(), "" | "y" | "yes") {
+        return Err(Failed(1).into());
+    }
+    match wizard(app, Plan::Usual, false)? {
+        Finish::Chat => Ok(()),
+        Finish::Done => Err(Failed(1).into()),
+    }
+}
+
+fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
+    let desk = app.desk("setup")?;
+    let env = Env::from_process();
+    let sizes = sizes(app)?;
+    let mut pen = Pen::new(&app.home, &env).with_copy();
+    if reset {
+        pen.reset()?;
+    }
+    let login = LoginArgs::default();
+    let market = Shop { app, login: &login };
+    let mut wizard = Wizard {
+        desk: &desk,
+        pen: &mut pen,
+        market: &market,
+        sizes: &sizes,
+    };
+    let finish = match wizard.run(plan) {
+        Err(Error::Interrupted) => {
+            say(&Error::Interrupted.to_string());
+            wizard.copy().iter().for_each(|line| say(line));
+            return Err(Failed(1).into());
+        }
+        finish => finish?,
+    };
+    app.reload();
+    Ok(finish)
+}
+
+/// What each tool there is adds to a request.
+pub fn sizes(app: &App) -> Result<ToolSizes> {
+    let everything = Talk {
+        toolsets: vec!["all".to_owned()],
+        ..Talk::default()
+    };
+    let tools: BTreeMap<_, _> = chat::tool_sizes(app, &everything)?.into_iter().collect();
+    Ok(tools)
+}
