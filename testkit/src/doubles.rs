@@ -287,18 +287,15 @@ impl Workspace for MemoryWorkspace {
     }
 
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<Stat, FileError>> {
-        let size = self
-            .files
-            .lock()
-            .unwrap()
-            .get(path)
-            .map(|bytes| bytes.len() as u64);
+        let files = self.files.lock().unwrap();
+        let size = files.get(path).map(|bytes| bytes.len() as u64);
+        let is_dir = size.is_none() && files.keys().any(|file| file.starts_with(path));
         async move {
-            let size = size.ok_or_else(|| FileError::NotFound(path.to_owned()))?;
+            let size = size.or(is_dir.then_some(0));
             Ok(Stat {
-                size,
+                size: size.ok_or_else(|| FileError::NotFound(path.to_owned()))?,
                 modified: SystemTime::UNIX_EPOCH,
-                is_dir: false,
+                is_dir,
             })
         }
         .boxed()

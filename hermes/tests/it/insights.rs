@@ -62,8 +62,8 @@ fn a_file_of_the_python_program() {
       Active time  3s
       On average   2.0 messages, 17 tokens, 1s
 
-    Models (tokens, sessions, cost)
-      one  ███████████████  120 tokens · 1 · $0.2500
+    Models (tokens, sessions, tool calls, cost)
+      one  ███████████████  120 tokens · 1 · 1 · $0.2500
 
     Platforms (sessions)
       cli       ███████████████  4 · 10 messages

@@ -33,6 +33,7 @@ mod models;
 mod personality;
 mod processes;
 mod profile;
+mod references;
 mod routes;
 mod sandbox;
 mod secret;

@@ -37,6 +37,10 @@ const LAYERS: &[Layer] = &[
         may_use: &["types", "text", "home", "proc", "gate"],
     },
     Layer {
+        crates: &["refs"],
+        may_use: &["types", "text", "home", "net", "proc"],
+    },
+    Layer {
         crates: &["mcp-tools"],
         may_use: &["types", "home", "net", "proc", "mcp"],
     },

@@ -1,7 +1,7 @@
 //! Rules that lie beside the files a tool touches, told with the first result from there.
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use hermes_types::{Args, Workspace};
@@ -17,7 +17,7 @@ const NAMES: &[&str] = &[
     ".cursorrules",
 ];
 const MAX_CHARS: usize = 8_000;
-const MAX_ANCESTORS: usize = 5;
+const MAX_PARENTS: usize = 5;
 /// One call can't mention more places than this.
 const MAX_PLACES: usize = 8;
 
@@ -43,7 +43,10 @@ impl Hints {
     ) -> Option<String> {
         let cwd = workspace.cwd();
         let mut found = String::new();
-        for dir in mentioned(args, &cwd) {
+        for path in mentioned(args, &cwd) {
+            let Some(dir) = directory(path, workspace).await else {
+                continue;
+            };
             let fresh = hints
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -61,25 +64,28 @@ impl Hints {
         (!found.is_empty()).then_some(found)
     }
 
-    /// This directory and its parents up to one already seen; marks them.
+    /// This directory and its nearest parents up to one already seen; marks them.
     fn fresh(&mut self, dir: &Path) -> Vec<PathBuf> {
-        let chain: Vec<_> = dir
-            .ancestors()
-            .take(MAX_ANCESTORS)
+        // Without a known one above it, the place has nothing to do with this session's work.
+        if !dir.ancestors().any(|dir| self.seen.contains(dir)) {
+            return Vec::new();
+        }
+        let way = dir.ancestors().take(1 + MAX_PARENTS);
+        let fresh: Vec<PathBuf> = way
             .take_while(|dir| !self.seen.contains(*dir))
+            .map(Path::to_path_buf)
             .collect();
-        // Without a known parent the place has nothing to do with this session's work.
-        let connected = chain
-            .last()
-            .and_then(|last| last.parent())
-            .is_some_and(|parent| self.seen.contains(parent));
-        let fresh: Vec<PathBuf> = if connected {
-            chain.iter().map(|dir| dir.to_path_buf()).collect()
-        } else {
-            Vec::new()
-        };
         self.seen.extend(fresh.iter().cloned());
         fresh
+    }
+}
+
+/// The directory a path is, or is in.
+async fn directory(path: PathBuf, workspace: &dyn Workspace) -> Option<PathBuf> {
+    let is_dir = workspace.stat(&path).await.is_ok_and(|stat| stat.is_dir);
+    match is_dir {
+        true => Some(path),
+        false => path.parent().map(Path::to_path_buf),
     }
 }
 
@@ -96,24 +102,80 @@ async fn rules_in(dir: &Path, workspace: &dyn Workspace) -> Option<(&'static str
     None
 }
 
-/// Directories a call is about.
+/// Paths a call is about.
 fn mentioned(args: &Args, cwd: &Path) -> Vec<PathBuf> {
     let text = |key: &str| args.get(key).and_then(Value::as_str);
-    let mut dirs: Vec<PathBuf> = Vec::new();
-    for path in ["path", "file_path"].iter().filter_map(|key| text(key)) {
-        dirs.extend(cwd.join(path).parent().map(Path::to_path_buf));
-    }
-    dirs.extend(text("workdir").map(|dir| cwd.join(dir)));
+    let named = ["path", "file_path", "workdir"];
+    let mut paths: Vec<PathBuf> = named
+        .iter()
+        .filter_map(|key| text(key))
+        .map(|path| normal(&cwd.join(path)))
+        .collect();
     if let Some(command) = text("command") {
         let words = command.split_whitespace();
-        let paths = words
+        let words = words
             .filter(|word| word.contains('/') && !word.contains("://") && !word.starts_with('-'));
-        dirs.extend(paths.filter_map(|path| {
-            cwd.join(path.trim_matches(['"', '\'']))
-                .parent()
-                .map(Path::to_path_buf)
-        }));
+        paths.extend(words.map(|word| normal(&cwd.join(word.trim_matches(['"', '\''])))));
     }
-    dirs.truncate(MAX_PLACES);
-    dirs
+    paths.truncate(MAX_PLACES);
+    paths
+}
+
+/// Without `.` and `..`: what lies above is not below.
+fn normal(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parents_are_looked_at_once_and_not_too_many() {
+        let mut hints = Hints::new("/p".into());
+        let mut check = |dir: &str, expected: &[&str]| {
+            let fresh = hints.fresh(&normal(&Path::new("/p").join(dir)));
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(fresh, expected, "{dir}");
+        };
+        check("", &[]);
+        check("a/b", &["/p/a/b", "/p/a"]);
+        check("a/c", &["/p/a/c"]);
+        check("a/b", &[]);
+        let deep = [
+            "/p/1/2/3/4/5/6/7",
+            "/p/1/2/3/4/5/6",
+            "/p/1/2/3/4/5",
+            "/p/1/2/3/4",
+            "/p/1/2/3",
+            "/p/1/2",
+        ];
+        check("1/2/3/4/5/6/7", &deep);
+        check("1", &["/p/1"]);
+        check("../other", &[]);
+        check("/elsewhere/x", &[]);
+    }
+
+    #[test]
+    fn paths_of_a_call() {
+        let check = |args: Value, expected: &[&str]| {
+            let args = args.as_object().cloned().unwrap_or_default();
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(mentioned(&args, Path::new("/p")), expected, "{args:?}");
+        };
+        check(serde_json::json!({"path": "a/f"}), &["/p/a/f"]);
+        check(serde_json::json!({"file_path": "/x/../y"}), &["/y"]);
+        check(
+            serde_json::json!({"workdir": "w", "command": "cat 'a/f' -o/x http://h/ word"}),
+            &["/p/w", "/p/a/f"],
+        );
+    }
 }

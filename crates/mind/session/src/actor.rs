@@ -28,6 +28,7 @@ use crate::controls::Controls;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::{Forget, StopJobs};
 use crate::personality::Personalities;
+use crate::references::{Attach, Said};
 use crate::review::{Counters, Review};
 use crate::rollback::Rollback;
 use crate::servers::ToolServers;
@@ -155,6 +156,8 @@ impl Session {
             forget: None,
             servers: None,
             personalities: None,
+            attach: None,
+            preface: String::new(),
             rollback: None,
             witness: None,
             skills: None,
@@ -205,7 +208,7 @@ pub struct Live {
     pub(crate) wanted_title: Option<String>,
     incoming: mpsc::Receiver<Input>,
     /// Prompts that came while a turn ran.
-    pub(crate) waiting: VecDeque<Message>,
+    pub(crate) waiting: VecDeque<Said>,
     asker: Arc<SessionAsker>,
     steer: Steer,
     hints: Arc<Mutex<Hints>>,
@@ -216,6 +219,9 @@ pub struct Live {
     pub(crate) forget: Option<Forget>,
     pub(crate) servers: Option<ToolServers>,
     pub(crate) personalities: Option<Personalities>,
+    pub(crate) attach: Option<Attach>,
+    /// What the next message begins with.
+    pub(crate) preface: String,
     pub(crate) rollback: Option<Rollback>,
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
@@ -284,7 +290,7 @@ impl Live {
         self.end_with("cli_close").await;
     }
 
-    async fn next_prompt(&mut self) -> Option<Message> {
+    async fn next_prompt(&mut self) -> Option<Said> {
         if let Some(prompt) = self.waiting.pop_front() {
             return Some(prompt);
         }
@@ -295,8 +301,8 @@ impl Live {
                 Some(_) = self.aside.join_next() => continue,
             };
             match input {
-                Input::Prompt(prompt) => return Some(prompt),
-                Input::Steer(text) => return Some(Message::user(text)),
+                Input::Prompt(prompt) => return Some(Said::typed(prompt)),
+                Input::Steer(text) => return Some(Message::user(text).into()),
                 Input::Command(slash, rest) => match self.command(slash, &rest).await {
                     Then::Wait => {}
                     Then::Ask(prompt) => return Some(prompt),
@@ -349,7 +355,7 @@ impl Live {
     }
 
     /// Runs one turn and takes in what comes meanwhile.
-    async fn turn(&mut self, prompt: Message) -> After {
+    async fn turn(&mut self, said: Said) -> After {
         self.fill_purses().await;
         self.count_turn();
         let scope = Scope {
@@ -359,7 +365,8 @@ impl Live {
         // The turn has the conversation for itself; everything else stays with us meanwhile.
         let mut conversation = self.conversation.hand_over();
         let (end, after) = {
-            let running = self.prepare(&scope).run(&mut conversation, prompt);
+            let (prompt, turn) = (self.attaching(said, &scope), self.prepare(&scope));
+            let running = async { turn.run(&mut conversation, prompt.await).await };
             tokio::pin!(running);
             self.watch(running, &scope).await
         };
@@ -369,7 +376,7 @@ impl Live {
             self.look_back(&end);
         }
         if let Some(text) = end.pending_steer.filter(|_| !end.interrupted) {
-            self.waiting.push_front(Message::user(text));
+            self.waiting.push_front(Message::user(text).into());
         }
         after
     }
@@ -460,7 +467,7 @@ impl Live {
                 let said = self.tell(slash, &rest).await;
                 self.notice(said);
             }
-            Input::Prompt(prompt) => self.busy(prompt, scope),
+            Input::Prompt(prompt) => self.busy(Said::typed(prompt), scope),
             Input::Skill { name, words } => {
                 if let Some(prompt) = self.skill(&name, &words).await {
                     self.busy(prompt, scope);
@@ -476,8 +483,8 @@ impl Live {
     }
 
     /// What becomes of a prompt that comes while a turn runs.
-    fn busy(&mut self, prompt: Message, scope: &Scope) {
-        match (self.opening.busy, prompt.content.as_ref()) {
+    fn busy(&mut self, prompt: Said, scope: &Scope) {
+        match (self.opening.busy, prompt.message.content.as_ref()) {
             (Busy::Steer, Some(hermes_types::Content::Text(text))) => self.steer.push(text),
             (Busy::Interrupt, _) => {
                 self.waiting.push_back(prompt);

@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::actor::{Live, Which};
 use crate::begin::Beginning;
 use crate::personality::Personalities;
+use crate::references::Said;
 use crate::slash::{Face, Slash, help};
 
 /// What follows a command.
@@ -16,7 +17,7 @@ pub(crate) enum Then {
     /// Nothing; wait for the next input.
     Wait,
     /// A turn with this prompt.
-    Ask(Message),
+    Ask(Said),
     /// The session is over.
     Leave,
 }
@@ -178,7 +179,8 @@ impl Live {
             return Then::Wait;
         };
         self.conversation.truncate(place).await;
-        Then::Ask(question)
+        // What it refers to is in it already.
+        Then::Ask(question.into())
     }
 
     pub(crate) async fn undo(&mut self) -> String {

@@ -132,6 +132,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_owners_come_from_both_places_and_before_the_built_in_ones() {
+        let dir = tempfile::tempdir().unwrap();
+        let env = Env::from([("HERMES_HOME", dir.path().to_str().unwrap())]);
+        let home = hermes_home::Resolved::from(None, &env).unwrap().home(&env);
+        let built_in = Personalities::new(&home, &Settings::load(&home, &env), &env).known;
+        let names = "catgirl concise creative helpful hype kawaii noir philosopher pirate \
+                     shakespeare surfer teacher technical uwu";
+        let known: Vec<&str> = built_in.keys().map(String::as_str).collect();
+        assert_eq!(known.join(" "), names);
+        let config = "personalities:\n  Butler: Serve.\n  pirate: No sea here.\n\
+                      agent:\n  personalities:\n    monk: {system_prompt: Be silent., tone: calm}\n";
+        std::fs::write(home.config_path(), config).unwrap();
+        let known = Personalities::new(&home, &Settings::load(&home, &env), &env).known;
+        let of = |name: &str| known.get(name).map(String::as_str);
+        assert_eq!(of("butler"), Some("Serve."));
+        assert_eq!(of("monk"), Some("Be silent.\nTone: calm"));
+        assert_eq!(of("pirate"), Some("No sea here."));
+        assert_eq!(of("noir"), built_in.get("noir").map(String::as_str));
+    }
+
+    #[test]
     fn entries_are_texts_or_made_of_parts() {
         let check = |entry: Value, expected: Option<&str>| {
             assert_eq!(text(&entry).as_deref(), expected, "{entry}");

@@ -7,6 +7,7 @@ use hermes_skills::slash::command;
 use hermes_types::Message;
 
 use crate::actor::Live;
+use crate::references::Said;
 use crate::slash::TABLE;
 
 const NONE: &str = "there are no skills here";
@@ -20,13 +21,13 @@ impl Live {
     }
 
     /// What the model is asked when somebody calls a skill; says so if there is none.
-    pub(crate) async fn skill(&self, name: &str, words: &str) -> Option<Message> {
+    pub(crate) async fn skill(&self, name: &str, words: &str) -> Option<Said> {
         let Some(skills) = &self.skills else {
             self.notice(NONE);
             return None;
         };
         match skills.called(name, words, self.task.as_str()).await {
-            Ok(text) => Some(Message::user(text)),
+            Ok(text) => Some(Said::ending_with(Message::user(text), words)),
             Err(missing) => {
                 self.notice(missing.to_string());
                 None

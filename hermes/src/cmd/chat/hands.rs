@@ -19,6 +19,7 @@ use hermes_gate::{
     Allowlist, Gate, Isolation, Mode, Otherwise, Places, Policy, Surface, Tirith, Unasked, Yolo,
 };
 use hermes_home::config::{Document, Settings};
+use hermes_home::profile::Profiles;
 use hermes_home::yaml;
 use hermes_model::{MixtureOfAgents, RoutedModels};
 use hermes_proc::sandbox::Sandbox;
@@ -352,7 +353,10 @@ fn recall(app: &App, store: &Store) -> SessionSearch {
         _ => Shape::Messages,
     };
     let at_once = set("max_concurrency").and_then(Value::as_u64).unwrap_or(3);
-    SessionSearch::new(store.clone()).giving(shape, at_once.min(5) as usize)
+    let profiles = Profiles::of(&app.home, &app.env);
+    SessionSearch::new(store.clone())
+        .giving(shape, at_once.min(5) as usize)
+        .among(profiles, app.home.profile_name())
 }
 
 /// Where nobody can be asked, `-z` runs everything but what is never allowed; the owner can forbid that.

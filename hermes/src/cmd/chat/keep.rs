@@ -1,10 +1,11 @@
-//! Checkpoints of a session: who looks after them, and `/rollback`.
+//! What a session has to do with the files around it: checkpoints, `/rollback`, and what messages refer to.
 
 use std::sync::Arc;
 
 use futures::future::FutureExt;
 use hermes_checkpoints::{Checkpoints, RolledBack as Done};
-use hermes_session::{Rollback, RolledBack};
+use hermes_refs::References;
+use hermes_session::{Attach, Attached, Rollback, RolledBack};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::hands::Hands;
@@ -37,6 +38,22 @@ impl Hands {
                     Done::Told(text) => RolledBack::Told(text),
                     Done::Restored(text) => RolledBack::Restored(text),
                 }
+            }
+            .boxed()
+        })
+    }
+
+    /// Reads what messages refer to, from where the session is then.
+    pub fn references(&self, app: &App) -> Attach {
+        let references = Arc::new(References::new(&app.home, &app.settings, &app.env));
+        let cwd = self.cwd.clone();
+        Arc::new(move |text, window| {
+            let (references, cwd) = (references.clone(), cwd.get());
+            async move {
+                let sent = references.expand(&text, &cwd, window).await;
+                let notices = sent.notices();
+                let text = sent.text;
+                Attached { text, notices }
             }
             .boxed()
         })

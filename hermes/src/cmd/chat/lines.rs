@@ -63,7 +63,6 @@ async fn talk_to(
     }
     let processes = open.hands.processes().clone();
     let mut face = Face::new(&open.session, out, processes, until)?;
-    face.preface = open.preface;
     face.skills = open.hands.skills.clone();
     let face = async {
         let id = face.run(&open.feed, &mut lines, until).await;
@@ -139,8 +138,6 @@ struct Face<'o> {
     compacting: bool,
     /// Whether the first answer is also the last.
     leaves: bool,
-    /// What the first prompt begins with.
-    preface: String,
     /// What `/name` may call.
     skills: Option<Arc<Skills>>,
     /// The question on the screen.
@@ -166,7 +163,6 @@ impl<'o> Face<'o> {
             running: false,
             compacting: false,
             leaves: matches!(until, Until::Answered(_)),
-            preface: String::new(),
             skills: None,
             asked: None,
             hidden: None,
@@ -209,7 +205,8 @@ impl<'o> Face<'o> {
 
     /// Something for the model.
     async fn say(&mut self, text: &str) {
-        let text = std::mem::take(&mut self.preface) + text;
+        // Reading what it refers to is part of the work, and can be interrupted.
+        self.running = true;
         self.session.send(Input::Prompt(Message::user(text))).await;
     }
 
@@ -236,8 +233,7 @@ impl<'o> Face<'o> {
         };
         match slash::read_with(line, &is_skill) {
             Typed::Skill { name, rest } => {
-                let words = std::mem::take(&mut self.preface) + rest;
-                let name = name.to_owned();
+                let (name, words) = (name.to_owned(), rest.to_owned());
                 self.session.send(Input::Skill { name, words }).await;
             }
             Typed::Text => self.say(line).await,
@@ -291,16 +287,10 @@ impl<'o> Face<'o> {
         Ok(())
     }
 
-    /// News from background jobs: beside the running turn, or as one of its own.
+    /// News from background jobs: beside the running turn, or as one of its own. Nobody typed it.
     async fn background(&mut self, id: &SessionId) {
         for notice in self.processes.drain_notices(id) {
-            let text = notice.text();
-            let input = if self.running {
-                Input::Steer(text)
-            } else {
-                Input::Prompt(Message::user(text))
-            };
-            self.session.send(input).await;
+            self.session.send(Input::Steer(notice.text())).await;
         }
     }
 

@@ -66,10 +66,9 @@ async fn turn(
     let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
     let open = open(app, talk, source, presence, &mut signals).await?;
     let session = &open.session;
-    let prompt = format!("{}{prompt}", open.preface);
     let face = async {
         let asked = (session, open.hands.processes());
-        let end = ask(asked, &open.feed, &prompt, form, out).await;
+        let end = ask(asked, &open.feed, prompt, form, out).await;
         session.send(Input::Close).await;
         end
     };
@@ -106,6 +105,7 @@ async fn ask(
 ) -> Result<TurnEnd> {
     session.send(Input::Prompt(Message::user(prompt))).await;
     let mut show = Show::default();
+    let mut begun = false;
     let id = session.task();
     loop {
         let event = tokio::select! {
@@ -122,7 +122,11 @@ async fn ask(
             show.event(out, &event)?;
         } else if let Some(line) = compaction(&event) {
             say(&line);
+        } else if let (AgentEvent::Notice(text), false) = (&event, begun) {
+            // About what the prompt refers to.
+            say(&printable(text));
         }
+        begun |= matches!(event, AgentEvent::TurnStarted);
         if let AgentEvent::TurnEnded(end) = event {
             return Ok(*end);
         }

@@ -65,8 +65,6 @@ pub struct Open {
     pub place: Place,
     /// Ends with the session.
     _tending: AbortOnDropHandle<()>,
-    /// What the first prompt must begin with.
-    pub preface: String,
 }
 
 /// Opens what the options ask for. Everything that can be wrong with them is found out before any request.
@@ -85,14 +83,13 @@ pub async fn open(
         begun = ready.begin(app, talk, source, presence, &place) => begun,
     };
     match begun {
-        Ok(((session, live, feed), hands, preface)) => Ok(Open {
+        Ok(((session, live, feed), hands)) => Ok(Open {
             _tending: hands.tend_checkpoints(),
             session,
             live,
             feed,
             hands,
             place,
-            preface,
         }),
         Err(error) => {
             place.leave(async |_| Changes::Keep).await;
@@ -110,7 +107,7 @@ struct Ready {
     which: Which,
 }
 
-type Begun = ((Session, Live, Feed), Hands, String);
+type Begun = ((Session, Live, Feed), Hands);
 
 impl Ready {
     async fn new(app: &App, talk: &Talk) -> Result<Self> {
@@ -194,6 +191,8 @@ impl Ready {
         let mut live = live
             .with_jobs(hands.stop_jobs())
             .with_rollback(hands.rollback())
+            .with_references(hands.references(app))
+            .with_preface(preface)
             .with_permissions(hands.forget())
             .with_controls(hands.controls(app))
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
@@ -210,7 +209,7 @@ impl Ready {
         if presence.is_for_one_turn() {
             live = live.for_one_turn();
         }
-        Ok(((session, live, feed), hands, preface))
+        Ok(((session, live, feed), hands))
     }
 }
 

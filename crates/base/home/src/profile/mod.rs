@@ -119,7 +119,8 @@ impl Profiles {
         Ok(dir)
     }
 
-    pub fn list(&self) -> Result<Vec<Info>> {
+    /// What there is, the default one first.
+    pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = match fs::read_dir(self.home.root().join("profiles")) {
             Ok(entries) => entries
                 .flatten()
@@ -131,7 +132,11 @@ impl Profiles {
         };
         names.sort();
         names.insert(0, "default".to_owned());
-        names.iter().map(|name| self.info(name)).collect()
+        names
+    }
+
+    pub fn list(&self) -> Result<Vec<Info>> {
+        self.names().iter().map(|name| self.info(name)).collect()
     }
 
     pub fn info(&self, name: &str) -> Result<Info> {

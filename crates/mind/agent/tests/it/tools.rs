@@ -117,3 +117,20 @@ async fn rules_beside_a_touched_file_are_told_once() {
         results[1]
     );
 }
+
+#[tokio::test]
+async fn rules_of_a_directory_that_is_named_itself() {
+    let search = Canned::calls(&[("read_file", r#"{"path":"sub"}"#)]);
+    let mut bench = Bench::new([search, Canned::text("ok")]);
+    bench.workspace = hermes_testkit::doubles::MemoryWorkspace::with(&[
+        ("/project/sub/.cursorrules", "no semicolons"),
+        ("/project/AGENTS.md", "in the prompt already"),
+    ]);
+    bench.turn("go").await;
+    let results = bench.results();
+    assert!(
+        results[0].ends_with("[Subdirectory context discovered: sub/.cursorrules]\nno semicolons"),
+        "{}",
+        results[0]
+    );
+}

@@ -75,7 +75,11 @@ fn told(seen: &Insights, days: u16) -> String {
     let tools = tools.map(|row| format!("{}: {} ({:.0} %)", row.name, row.calls, row.percent));
     list(&mut lines, "Models (tokens)", models);
     list(&mut lines, "Platforms (sessions)", platforms);
+    let skills = seen.skills.iter();
+    let skills =
+        skills.map(|row| format!("{}: {} loads, {} edits", row.name, row.loads, row.edits));
     list(&mut lines, "Tools", tools);
+    list(&mut lines, "Skills", skills);
     let (active, streak) = (seen.activity.days.len(), seen.activity.longest_streak);
     lines.push(format!("active on {active} days, {streak} in a row"));
     lines.join("\n")

@@ -36,7 +36,10 @@ impl Section {
     pub fn report(seen: &Insights) -> Vec<Self> {
         let models = seen.models.iter().take(ROWS).map(|row| {
             let (tokens, cost) = (short(row.total_tokens), usd(row.usd));
-            let text = format!("{tokens} tokens · {} · {cost}", row.sessions);
+            let text = format!(
+                "{tokens} tokens · {} · {} · {cost}",
+                row.sessions, row.tool_calls
+            );
             bar(&row.model, row.total_tokens as f64, text)
         });
         let platforms = seen.platforms.iter().take(ROWS).map(|row| {
@@ -54,7 +57,7 @@ impl Section {
         });
         let sections = [
             section("Overview", facts(&seen.overview)),
-            section("Models (tokens, sessions, cost)", models),
+            section("Models (tokens, sessions, tool calls, cost)", models),
             section("Platforms (sessions)", platforms),
             section("Tools (calls)", tools),
             section("Skills", skills),

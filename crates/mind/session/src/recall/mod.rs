@@ -1,15 +1,21 @@
 //! The `session_search` tool: finding what was said in other conversations. A model is only asked on request.
 
+mod profiles;
 mod summary;
+mod titled;
 
 use std::collections::HashSet;
 
 use futures::future::{BoxFuture, FutureExt};
 use hermes_home::clock;
-use hermes_store::{Hit, ListQuery, Order, SearchOrder, SearchQuery, Store, StoredMessage};
+use hermes_store::{
+    ErrorKind, Hit, ListQuery, Order, SearchOrder, SearchQuery, Store, StoredMessage,
+};
 use hermes_types::{Args, CallCx, Content, Parallel, Role, SessionId, Tool, ToolOutput, ToolSpec};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+
+use self::profiles::{Others, Wanted};
 
 /// Hits looked at to find enough different conversations.
 const SCANNED: usize = 300;
@@ -32,6 +38,8 @@ pub struct SessionSearch {
     usual: Shape,
     /// Summaries that are written at the same time.
     at_once: usize,
+    /// Whose conversations can be read besides.
+    others: Option<Others>,
 }
 
 /// What a search gives.
@@ -50,9 +58,10 @@ impl SessionSearch {
                 "limit": {"type": "integer", "description": "1-10, default 3"},
                 "role_filter": {"type": "string", "description": "Comma list, default user,assistant"},
                 "sort": {"type": "string", "enum": ["newest", "oldest"]},
-                "session_id": {"type": "string", "description": "Read this conversation"},
+                "session_id": {"type": "string", "description": "Read this conversation; also profile/id"},
                 "around_message_id": {"type": "integer", "description": "With session_id: read around this message"},
                 "window": {"type": "integer", "description": "Messages before and after, 1-20, default 5"},
+                "profile": {"type": "string", "description": "Look in this profile of the user's, read-only"},
                 "summarize": {"type": "boolean", "description": "Summaries by a model instead of messages (slow)"},
             },
         });
@@ -83,6 +92,7 @@ impl SessionSearch {
             store,
             usual: Shape::Messages,
             at_once: 3,
+            others: None,
         }
     }
 
@@ -98,13 +108,35 @@ impl SessionSearch {
     }
 
     async fn answer(&self, args: &Args, cx: &CallCx) -> hermes_store::Result<Value> {
-        let current = &cx.scope.session;
-        let text = |key: &str| {
-            args.get(key)
-                .and_then(Value::as_str)
-                .map(str::trim)
-                .filter(|text| !text.is_empty())
+        let Wanted { profile, session } =
+            self.wanted(text(args, "profile"), text(args, "session_id"));
+        let session = session.as_deref();
+        let Some(name) = profile else {
+            return match self.look(args, session, cx).await {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    let found = self.look_elsewhere(args, session, cx).await;
+                    found.ok_or(error)
+                }
+                looked => looked,
+            };
         };
+        match self.of_profile(&name).await {
+            Err(refused) => Ok(refused),
+            Ok(other) => {
+                let mut found = other.look(args, session, cx).await?;
+                found["profile"] = name.into();
+                Ok(found)
+            }
+        }
+    }
+
+    async fn look(
+        &self,
+        args: &Args,
+        session: Option<&str>,
+        cx: &CallCx,
+    ) -> hermes_store::Result<Value> {
+        let current = &cx.scope.session;
         let number = |key: &str| {
             args.get(key)
                 .and_then(Value::as_u64)
@@ -112,7 +144,7 @@ impl SessionSearch {
         };
         let limit = number("limit").unwrap_or(3).clamp(1, 10);
         let around = args.get("around_message_id").and_then(Value::as_i64);
-        match (text("session_id"), around, text("query")) {
+        match (session, around, text(args, "query")) {
             (Some(session), Some(message), _) => {
                 let window = number("window").unwrap_or(AROUND).clamp(1, 20);
                 self.scroll(session, message, window, current).await
@@ -121,8 +153,8 @@ impl SessionSearch {
             (None, _, Some(query)) => {
                 let search = SearchQuery {
                     hide: HIDDEN.iter().map(|source| (*source).to_owned()).collect(),
-                    roles: roles(text("role_filter").unwrap_or("user,assistant")),
-                    order: order(text("sort")),
+                    roles: roles(text(args, "role_filter").unwrap_or("user,assistant")),
+                    order: order(text(args, "sort")),
                     limit: SCANNED,
                     ..SearchQuery::new(query)
                 };
@@ -172,6 +204,9 @@ impl SessionSearch {
         let mut hits = self.store.search(search).await?;
         // What jobs said on their own comes after what people said.
         hits.sort_by_key(|hit| hit.source == "cron");
+        if let Some(titled) = self.titled(query).await? {
+            hits = self.first_of(titled, hits).await?;
+        }
         let mut seen = HashSet::from([self.store.root(&cx.scope.session).await?]);
         let mut best = Vec::new();
         for hit in hits {
@@ -311,6 +346,12 @@ impl std::fmt::Debug for SessionSearch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SessionSearch")
     }
+}
+
+/// An argument that says something.
+fn text<'a>(args: &'a Args, key: &str) -> Option<&'a str> {
+    let text = args.get(key).and_then(Value::as_str).map(str::trim);
+    text.filter(|text| !text.is_empty())
 }
 
 fn roles(list: &str) -> Vec<Role> {

@@ -11,6 +11,7 @@ mod compact;
 mod controls;
 mod delegate;
 mod recall;
+mod references;
 mod review;
 mod spending;
 

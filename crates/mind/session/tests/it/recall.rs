@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use hermes_home::profile::Profiles;
+use hermes_home::{Env, Resolved};
 use hermes_session::{Clarify, SessionSearch, Shape};
 use hermes_store::{NewSession, OpenOptions, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker, SideModel, cx_with};
@@ -171,6 +173,103 @@ async fn without_a_query_recent_conversations_are_listed_and_one_can_be_read() {
     );
     let missing = call(&tool, json!({"session_id": "nosuch"}), Answer::Nobody).await;
     assert!(missing["error"].as_str().unwrap().contains("not found"));
+}
+
+#[tokio::test]
+async fn the_conversation_with_that_title_comes_first() {
+    let (_dir, store) = store().await;
+    let title = async |id: &str, title: &str| {
+        store.set_title(&id.into(), title).await.unwrap();
+    };
+    title("old", "Zebra pictures").await;
+    title("chat", "Make deploy").await;
+    title("child", "Report").await;
+    title("current", "The zebra").await;
+    let tool = SessionSearch::new(store.clone());
+    let found = async |query: &str| call(&tool, json!({"query": query}), Answer::Nobody).await;
+    // The words are in another one.
+    for query in ["Zebra pictures", "\"Zebra pictures\"", "`Zebra pictures`"] {
+        let found = found(query).await;
+        assert_eq!(ids(&found)[0], "old", "{query}");
+        assert_eq!(found["results"][0]["snippet"], ">>>Zebra pictures<<<");
+        let first = &found["results"][0]["messages"][0];
+        assert_eq!(
+            (&first["anchor"], &first["role"]),
+            (&json!(true), &json!("user"))
+        );
+    }
+    assert_eq!(
+        ids(&found("zebra pictures").await),
+        ["chat"],
+        "exactly that title"
+    );
+    let named = found("Make deploy").await;
+    assert_eq!(ids(&named), ["chat", "old"]);
+    // Neither what sub-agents did nor what is being said.
+    assert_eq!(ids(&found("Report").await), ["job"]);
+    assert!(!ids(&found("The zebra").await).contains(&"current"));
+}
+
+#[tokio::test]
+async fn conversations_of_other_profiles_are_read_and_left_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let env = Env::from([("HERMES_HOME", dir.path().to_str().unwrap())]);
+    let home = Resolved::from(None, &env).unwrap().home(&env);
+    let work = dir.path().join("profiles/work");
+    std::fs::create_dir_all(&work).unwrap();
+    std::fs::create_dir_all(dir.path().join("profiles/empty")).unwrap();
+    let other = Store::open(work.join("state.db"), OpenOptions::default())
+        .await
+        .unwrap();
+    let session = NewSession::new("work-1", "cli");
+    other.ensure_session(session).await.unwrap();
+    let said = Message::user("the okapi plan");
+    other
+        .append(&"work-1".into(), &said, Timestamp::now())
+        .await
+        .unwrap();
+    other.close().await;
+    let before = std::fs::read(work.join("state.db")).unwrap();
+
+    let (_dir, store) = store().await;
+    let tool = SessionSearch::new(store).among(Profiles::of(&home, &env), "default");
+    let ask = async |args: Value| call(&tool, args, Answer::Nobody).await;
+    for id in ["work/work-1", "@session:work/work-1", "work-1"] {
+        let read = ask(json!({"session_id": id})).await;
+        assert_eq!(
+            (&read["profile"], &read["messages"][0]["content"]),
+            (&json!("work"), &json!("the okapi plan")),
+            "{id}: {read}"
+        );
+    }
+    let found = ask(json!({"query": "okapi", "profile": "work"})).await;
+    assert_eq!(ids(&found), ["work-1"]);
+    assert_eq!(
+        ids(&ask(json!({"query": "okapi"})).await),
+        Vec::<&str>::new()
+    );
+    // One's own is no other.
+    let own = ask(json!({"session_id": "@session:default/old"})).await;
+    assert_eq!(
+        (&own["message_count"], &own["profile"]),
+        (&json!(4), &Value::Null)
+    );
+    for (args, why) in [
+        (
+            json!({"query": "x", "profile": "empty"}),
+            "no conversations yet",
+        ),
+        (json!({"query": "x", "profile": "none"}), "none"),
+        (json!({"session_id": "nosuch"}), "not found"),
+        (json!({"session_id": "none/nosuch"}), "not found"),
+    ] {
+        let refused = ask(args).await;
+        assert!(
+            refused["error"].as_str().unwrap().contains(why),
+            "{refused}"
+        );
+    }
+    assert!(std::fs::read(work.join("state.db")).unwrap() == before);
 }
 
 #[tokio::test]
