@@ -86,7 +86,7 @@ fn in_a_chat_it_is_told_before_the_answer() {
     chat.wait_for("/help for commands", WAIT);
     chat.send("explain @file:src/a.rs:1 and @file:none.rs\r");
     let screen = chat.wait_for("seen", WAIT);
-    let told = screen.find("[@ context: 1 ref(s), 5 tokens]").unwrap();
+    let told = screen.find("[@ context: 1 ref(s), 4 tokens]").unwrap();
     let warned = screen.find("⚠ @file:none.rs: there is nothing of this name");
     let answered = screen.find("seen").unwrap();
     assert!(

@@ -139,6 +139,7 @@ pub(crate) fn walk(dir: &Path) -> ignore::Walk {
     WalkBuilder::new(dir)
         .hidden(false)
         .require_git(false)
+        .git_global(false)
         .filter_entry(|entry| entry.file_name() != ".git")
         .build()
 }

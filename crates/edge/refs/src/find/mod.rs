@@ -146,8 +146,10 @@ impl Finder {
         if paths::is_rooted(typed) {
             let all = paths::complete(typed, &self.root, &self.user_home).into_iter();
             let wanted = all.filter(|one| one.kind == Kind::Folder || is_wanted(one.kind));
+            // Whoever looks for a file goes through folders.
+            let word = |kind| if is_wanted(kind) { kind } else { Kind::File };
             let named = wanted.map(|one| Candidate {
-                insert: inserted(one.kind, &one.insert),
+                insert: inserted(word(one.kind), &one.insert),
                 ..one
             });
             return named.take(MAX_SHOWN).collect();

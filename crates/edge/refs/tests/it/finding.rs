@@ -122,6 +122,14 @@ fn paths_are_completed_from_where_they_begin() {
         inserts(&finder.candidates("./src/")),
         ["@folder:./src/app/", "@file:./src/main.rs"]
     );
+    assert_eq!(
+        inserts(&finder.candidates("file:./src/")),
+        ["@file:./src/app/", "@file:./src/main.rs"]
+    );
+    assert_eq!(
+        inserts(&finder.candidates("folder:./src/")),
+        ["@folder:./src/app/"]
+    );
 }
 
 #[test]

@@ -58,11 +58,11 @@ impl SessionSearch {
                 "limit": {"type": "integer", "description": "1-10, default 3"},
                 "role_filter": {"type": "string", "description": "Comma list, default user,assistant"},
                 "sort": {"type": "string", "enum": ["newest", "oldest"]},
-                "session_id": {"type": "string", "description": "Read this conversation; also profile/id"},
-                "around_message_id": {"type": "integer", "description": "With session_id: read around this message"},
-                "window": {"type": "integer", "description": "Messages before and after, 1-20, default 5"},
-                "profile": {"type": "string", "description": "Look in this profile of the user's, read-only"},
-                "summarize": {"type": "boolean", "description": "Summaries by a model instead of messages (slow)"},
+                "session_id": {"type": "string", "description": "Read it; also profile/id"},
+                "around_message_id": {"type": "integer", "description": "With session_id: around this"},
+                "window": {"type": "integer", "description": "1-20 on each side, default 5"},
+                "profile": {"type": "string", "description": "Another of the user's"},
+                "summarize": {"type": "boolean", "description": "By a model (slow)"},
             },
         });
         let spec = ToolSpec {
