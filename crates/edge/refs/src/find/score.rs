@@ -36,8 +36,12 @@ const TRIED: usize = 12;
 
 /// `None`: it does not match at all. Upper and lower case are the same; a `/` at the end is no part of the name.
 pub(crate) fn rank(path: &str, typed: &str) -> Option<Match> {
-    let letters: Vec<(usize, char)> = path.char_indices().map(|(at, c)| (at, fold(c))).collect();
     let wanted: Vec<char> = typed.chars().map(fold).collect();
+    // Most paths of a project end here, and it is asked about all of them with every key.
+    if !holds(path.chars().map(fold), &wanted) {
+        return None;
+    }
+    let letters: Vec<(usize, char)> = path.char_indices().map(|(at, c)| (at, fold(c))).collect();
     let length = letters.len() - usize::from(path.ends_with('/'));
     let shorter = -i32::try_from(length).unwrap_or(i32::MAX);
     if wanted.is_empty() {
@@ -120,7 +124,9 @@ fn from(
         let rest = &wanted[index..];
         let next = (at + 1..letters.len()).find(|next| letters[*next] == *c)?;
         let bound = (next..letters.len()).find(|next| {
-            letters[*next] == *c && is_boundary(original, *next) && holds(&letters[*next..], rest)
+            letters[*next] == *c
+                && is_boundary(original, *next)
+                && holds(letters[*next..].iter().copied(), rest)
         });
         let chosen = match bound {
             _ if next == at + 1 => next,
@@ -138,11 +144,14 @@ fn from(
     Some((points, taken))
 }
 
-/// Whether all of `wanted` still comes.
-fn holds(letters: &[char], wanted: &[char]) -> bool {
+/// Whether all of `wanted` comes, in its order.
+fn holds(letters: impl Iterator<Item = char>, wanted: &[char]) -> bool {
     let mut wanted = wanted.iter().peekable();
     for c in letters {
-        wanted.next_if(|next| *next == c);
+        wanted.next_if(|next| **next == c);
+        if wanted.peek().is_none() {
+            return true;
+        }
     }
     wanted.peek().is_none()
 }
@@ -160,7 +169,10 @@ fn is_boundary(letters: &[char], at: usize) -> bool {
 
 /// One character for one, so that places stay what they are.
 pub(super) fn fold(c: char) -> char {
-    c.to_lowercase().next().unwrap_or(c)
+    match c.is_ascii() {
+        true => c.to_ascii_lowercase(),
+        false => c.to_lowercase().next().unwrap_or(c),
+    }
 }
 
 #[cfg(test)]
