@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::actor::{Busy, Live};
 use crate::command::Then;
+use crate::references::Said;
 
 /// What `/yolo` turns, and where choices are written down.
 pub struct Controls {
@@ -88,7 +89,7 @@ impl Live {
             self.notice(format!("/{command} needs something to say"));
             return Then::Wait;
         }
-        Then::Ask(Message::user(text))
+        Then::Ask(Said::typed(Message::user(text)))
     }
 
     /// The same while a turn runs.
@@ -100,7 +101,7 @@ impl Live {
                 format!("⏩ Steered: '{text}'")
             }
             (_, text) => {
-                self.waiting.push_back(Message::user(text));
+                self.waiting.push_back(Said::typed(Message::user(text)));
                 format!("queued ({} waiting)", self.waiting.len())
             }
         }
