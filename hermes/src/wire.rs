@@ -6,6 +6,7 @@ use std::future::Future;
 use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow};
 use hermes_exec::sandbox::Plan;
@@ -17,6 +18,7 @@ use hermes_store::{Journal, OpenOptions, Store};
 use hermes_tui::look::Look;
 use hermes_tui::pick::Desk;
 use tokio::runtime::{self, Runtime};
+use tokio::sync::mpsc;
 
 /// What a command works with.
 pub struct App {
@@ -172,8 +174,30 @@ impl Drop for App {
     }
 }
 
+/// Who hears what is said while something is on the screen that a line of text would spoil.
+static LISTENER: Mutex<Option<mpsc::UnboundedSender<String>>> = Mutex::new(None);
+
+/// From here on, what is said comes here and not on stderr.
+pub fn listen() -> mpsc::UnboundedReceiver<String> {
+    let (said, heard) = mpsc::unbounded_channel();
+    hear(Some(said));
+    heard
+}
+
+/// Sends what is said to somebody, or to stderr again.
+pub fn hear(listener: Option<mpsc::UnboundedSender<String>>) {
+    *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = listener;
+}
+
 /// One line on stderr that is not an error.
 pub fn say(text: &str) {
+    let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner);
+    let heard = listener
+        .as_ref()
+        .map(|listener| listener.send(text.to_owned()));
+    if matches!(heard, Some(Ok(()))) {
+        return;
+    }
     let _ = writeln!(io::stderr(), "hermes: {text}"); // a closed stderr has no reader to miss it
 }
 

@@ -90,7 +90,7 @@ fn routed(app: &App, overrides: Overrides) -> Result<RoutedModels> {
     Ok(RoutedModels::new(&app.home, settings, env, &overrides)?)
 }
 
-fn offers(app: &App) -> Offers {
+pub fn offers(app: &App) -> Offers {
     Offers::new(&app.home, app.settings.clone(), app.env.clone())
 }
 

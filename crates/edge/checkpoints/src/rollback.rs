@@ -30,12 +30,21 @@ impl Checkpoints {
         done.unwrap_or_else(|error| RolledBack::Told(error.to_string()))
     }
 
-    async fn roll_back(&self, cwd: &Path, words: &str) -> Result<RolledBack> {
+    /// What a session that is in `cwd` could go back to, newest first.
+    pub async fn list_at(&self, cwd: &Path) -> Result<Vec<Checkpoint>> {
+        self.list(&self.project_of(cwd).await?).await
+    }
+
+    async fn project_of(&self, cwd: &Path) -> Result<PathBuf> {
         let dir = self.project_at(cwd, cwd).await;
-        let dir = dir.ok_or_else(|| Error::Unfit {
+        dir.ok_or_else(|| Error::Unfit {
             dir: cwd.to_owned(),
             why: "it is a home directory, or above one".to_owned(),
-        })?;
+        })
+    }
+
+    async fn roll_back(&self, cwd: &Path, words: &str) -> Result<RolledBack> {
+        let dir = self.project_of(cwd).await?;
         let (first, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let rest = rest.trim();
         let scope = match (first, rest) {

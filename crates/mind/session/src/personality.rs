@@ -44,6 +44,12 @@ impl Personalities {
         }
     }
 
+    /// What can be chosen.
+    pub fn names(&self) -> Vec<String> {
+        let none = NONE.first().map(|none| (*none).to_owned());
+        none.into_iter().chain(self.known.keys().cloned()).collect()
+    }
+
     /// What follows the system prompt; empty if nothing does.
     pub(crate) fn overlay(&self) -> String {
         self.fixed.as_ref().unwrap_or(&self.chosen).clone()

@@ -6,10 +6,12 @@ mod hands;
 mod keep;
 pub mod learning;
 mod lines;
+mod lists;
 pub mod models;
 mod oneshot;
 pub mod open;
 mod place;
+mod screen;
 mod scripts;
 pub mod signals;
 
@@ -65,7 +67,10 @@ pub fn run(app: &mut App, talk: &Talk, source: &str, job: &Job<'_>) -> Result<()
         Job::Shown { prompt } => oneshot::run(app, talk, prompt, &oneshot::Form::Full, source),
         Job::Lines if io::stdin().is_terminal() => {
             setup::offer(app, talk)?;
-            lines::run(app, talk, source, lines::Until::Left)
+            match screen::is_wanted(app, talk) {
+                true => screen::run(app, talk, source),
+                false => lines::run(app, talk, source, lines::Until::Left),
+            }
         }
         Job::Lines => {
             let prompt = with_stdin("-")?;

@@ -63,8 +63,9 @@ pub struct Open {
     pub feed: Feed,
     pub hands: Hands,
     pub place: Place,
-    /// Ends with the session.
-    _tending: AbortOnDropHandle<()>,
+    pub store: Store,
+    /// Looks after things beside the session; ends with it.
+    pub tending: AbortOnDropHandle<()>,
 }
 
 /// Opens what the options ask for. Everything that can be wrong with them is found out before any request.
@@ -76,6 +77,7 @@ pub async fn open(
     signals: &mut Signals,
 ) -> Result<Open> {
     let ready = Ready::new(app, talk).await?;
+    let store = ready.store.clone();
     let place = Place::enter(app, talk).await?;
     let begun = tokio::select! {
         biased;
@@ -84,7 +86,8 @@ pub async fn open(
     };
     match begun {
         Ok(((session, live, feed), hands)) => Ok(Open {
-            _tending: hands.tend_checkpoints(),
+            tending: hands.tend_checkpoints(),
+            store,
             session,
             live,
             feed,

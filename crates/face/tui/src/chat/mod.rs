@@ -1,1 +1,31 @@
 //! The conversation on the screen: what happens becomes rows, keys become input.
+//!
+//! [`Room`](room::Room) decides and touches nothing: events and keys change it, and what it wants done comes back
+//! as [`Effect`](effect::Effect)s. [`run`] waits, acts and draws.
+
+mod ask;
+mod commands;
+mod display;
+mod effect;
+mod events;
+mod growing;
+mod keys;
+mod live;
+mod outside;
+mod over;
+mod picture;
+mod queue;
+mod recap;
+mod room;
+mod run;
+mod start;
+mod submit;
+mod transcript;
+mod turn;
+mod world;
+
+pub use run::{Error, run};
+pub use world::{Jobs, Joined, Left, Lists, Pickable, World};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Slash commands that are the screen's own; the others go to the session.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hermes_session::slash::{self, Face, Slash};
+use hermes_session::{Busy, Input};
+use serde_json::json;
+
+use super::effect::Effect;
+use super::room::Room;
+use crate::input::Draft;
+
+impl Room {
+    pub fn command(&mut self, slash: &'static Slash, rest: &str, now: Instant) -> Vec<Effect> {
+        match (slash.name, rest) {
+            ("quit", _) => vec![Effect::Leave],
+            ("help", _) => {
+                self.notice(slash::help(Face::Screen));
+                Vec::new()
+            }
+            ("clear", _) => {
+                self.transcript.clear();
+                vec![Effect::Repaint]
+            }
+            ("redraw", _) => vec![Effect::Repaint],
+            ("transcript", _) => vec![Effect::Transcript],
+            ("copy", which) => self.copy(which),
+            ("paste", _) => vec![Effect::PasteImage],
+            ("image", "") => self.told("/image needs the path of an image"),
+            ("image", path) => vec![Effect::Attach(PathBuf::from(path))],
+            ("statusbar", _) => {
+                self.display.bar = !self.display.bar;
+                Vec::new()
+            }
+            ("skin", name) => vec![Effect::Skin(name.to_owned())],
+            ("verbose", _) => {
+                self.display.progress = self.display.progress.next();
+                let word = self.display.progress.word();
+                self.told(&format!("tools are shown: {word}"))
+            }
+            ("reasoning", word @ ("show" | "on" | "hide" | "off")) => self.show_reasoning(word),
+            ("busy", word) => {
+                if let Some(mode) = Busy::read(word) {
+                    self.display.busy = mode;
+                }
+                self.pass(slash, rest)
+            }
+            // The queue is ours: it can be seen and taken back.
+            ("queue", text) if !text.is_empty() => self.enqueue(text, now),
+            ("model" | "resume" | "rollback", "") => vec![Effect::Choose(slash.name)],
+            ("stop", _) => {
+                if let Some(turn) = &mut self.turn {
+                    turn.stopping = true;
+                }
+                self.pass(slash, rest)
+            }
+            ("retry", _) if !self.is_running() => {
+                self.turn = Some(super::turn::Turn::new(now));
+                self.pass(slash, rest)
+            }
+            _ => self.pass(slash, rest),
+        }
+    }
+
+    fn pass(&mut self, slash: &'static Slash, rest: &str) -> Vec<Effect> {
+        vec![Effect::Send(Input::Command(slash, rest.to_owned()))]
+    }
+
+    fn told(&mut self, text: &str) -> Vec<Effect> {
+        self.notice(text);
+        Vec::new()
+    }
+
+    fn enqueue(&mut self, text: &str, now: Instant) -> Vec<Effect> {
+        let draft = Draft {
+            text: text.to_owned(),
+            shown: text.to_owned(),
+            ..Draft::default()
+        };
+        if self.is_running() || !self.joined {
+            self.queue.push(draft);
+            return Vec::new();
+        }
+        self.say(draft, now)
+    }
+
+    fn copy(&mut self, which: &str) -> Vec<Effect> {
+        let number = match which {
+            "" => Some(1),
+            text => text.parse::<usize>().ok().filter(|number| *number > 0),
+        };
+        let Some(number) = number else {
+            return self.told("/copy takes a number: 1 is the last answer, 2 the one before it");
+        };
+        let answer = self.transcript.answers().nth(number - 1);
+        match answer.map(str::to_owned) {
+            Some(answer) => {
+                self.notice(format!("copied {} characters", answer.chars().count()));
+                vec![Effect::Copy(answer)]
+            }
+            None => self.told("there is no such answer"),
+        }
+    }
+
+    fn show_reasoning(&mut self, word: &str) -> Vec<Effect> {
+        let show = matches!(word, "show" | "on");
+        self.display.reasoning = show;
+        let word = if show { "shown" } else { "hidden" };
+        self.notice(format!("thinking is {word}"));
+        vec![Effect::Keep("display.show_reasoning", json!(show))]
+    }
+}

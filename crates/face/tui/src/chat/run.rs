@@ -1,0 +1,493 @@
+//! The loop: waits for keys, for the session and for time to pass, and draws what came of it.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, EventStream, KeyEventKind};
+use futures::StreamExt;
+use hermes_session::{Feed, Input, Session};
+use hermes_types::{AgentEvent, SessionId};
+use tokio::sync::mpsc;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::effect::Effect;
+use super::over::{Closed, Over};
+use super::room::Room;
+use super::turn::Turn;
+use super::world::{Jobs, Joined, Left, Lists, Pickable, World};
+use crate::markdown::Highlighter;
+use crate::menu::Candidate;
+use crate::screen::{Keyboard, Screen, Scrollback, Size, Terminal, Tty};
+
+/// Between two frames, when nobody pressed a key.
+const FRAME: Duration = Duration::from_millis(16);
+/// Between two steps of what moves by itself.
+const TICK: Duration = Duration::from_millis(125);
+/// For a session to end when its owner leaves; a second wish to leave does not wait for it.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+/// Why there was no chat.
+#[derive(Debug, thiserror::Error)]
+pub enum Error<E> {
+    #[error("the terminal cannot be used: {0}")]
+    Terminal(#[from] io::Error),
+    #[error(transparent)]
+    Opening(E),
+}
+
+/// Shows a chat until its owner leaves. What is typed before the session is open waits for it.
+pub async fn run<E>(
+    world: World,
+    opening: impl Future<Output = Result<Joined, E>>,
+) -> Result<Left, Error<E>> {
+    let mut chat = Chat::begin(world)?;
+    let left = chat.go(opening).await;
+    chat.end();
+    left
+}
+
+pub(super) struct Chat {
+    pub(super) room: Room,
+    pub(super) world: World,
+    pub(super) terminal: Terminal,
+    pub(super) screen: Screen<Tty>,
+    /// Keys; nobody reads them while another program has the terminal.
+    pub(super) events: Option<EventStream>,
+    over: Option<Over>,
+    on: Option<On>,
+    /// What is for the session and came before it.
+    held: Vec<Input>,
+    /// What was looked for elsewhere.
+    found: (mpsc::UnboundedSender<Found>, mpsc::UnboundedReceiver<Found>),
+    searching: Option<AbortOnDropHandle<()>>,
+    /// Makes ready what colours code.
+    colours: Option<AbortOnDropHandle<()>>,
+    drawn: Instant,
+    dirty: bool,
+    ticked: Instant,
+    /// Leaving, since then.
+    leaving: Option<Instant>,
+}
+
+/// The session, once it is open.
+struct On {
+    session: Session,
+    feed: Feed,
+    /// Ends with the chat.
+    _live: AbortOnDropHandle<()>,
+    jobs: Arc<dyn Jobs>,
+    lists: Arc<dyn Lists>,
+}
+
+enum Found {
+    Files(String, Vec<Candidate>),
+    Rows(&'static str, Result<Vec<Pickable>, String>),
+}
+
+/// What the loop woke up for.
+enum Woken<E> {
+    Terminal(Option<io::Result<Event>>),
+    Session(Option<AgentEvent>),
+    Opened(Result<Joined, E>),
+    Told(String),
+    Found(Found),
+    News(Vec<String>),
+    Time,
+    Gone,
+    Ended,
+}
+
+impl Chat {
+    fn begin(world: World) -> io::Result<Self> {
+        let keyboard = match world.settings.text("display.keyboard_enhancement") {
+            "on" => Keyboard::On,
+            "off" => Keyboard::Off,
+            _ => Keyboard::Auto,
+        };
+        let terminal = Terminal::enter(&world.env, keyboard)?;
+        let size = terminal.size()?;
+        let screen = Screen::new(terminal.out(), size, Scrollback::of(&world.env));
+        let now = Instant::now();
+        let mut room = Room::new(&world, size, now);
+        room.greet(&world);
+        Ok(Self {
+            room,
+            world,
+            terminal,
+            screen,
+            events: None,
+            over: None,
+            on: None,
+            held: Vec::new(),
+            found: mpsc::unbounded_channel(),
+            searching: None,
+            colours: None,
+            drawn: now,
+            dirty: true,
+            ticked: now,
+            leaving: None,
+        })
+    }
+
+    async fn go<E>(
+        &mut self,
+        opening: impl Future<Output = Result<Joined, E>>,
+    ) -> Result<Left, Error<E>> {
+        tokio::pin!(opening);
+        let gone = self.terminal.gone();
+        tokio::pin!(gone);
+        self.draw()?;
+        self.events = Some(EventStream::new());
+        // After the first frame: nobody waits for colours.
+        self.colours = Some(AbortOnDropHandle::new(
+            TaskTracker::new().spawn_blocking(Highlighter::load),
+        ));
+        loop {
+            let deadline = self.deadline();
+            let woken = {
+                let opened = self.on.is_some();
+                let (found, told) = (&mut self.found.1, &mut self.world.told);
+                let (events, on, ended) = (&mut self.events, &mut self.on, &mut self.world.ended);
+                tokio::select! {
+                    event = next_key(events) => Woken::Terminal(event),
+                    joined = &mut opening, if !opened => Woken::Opened(joined),
+                    woken = next_of_session(on) => woken,
+                    Some(text) = told.recv() => Woken::Told(text),
+                    Some(found) = found.recv() => Woken::Found(found),
+                    () = until(deadline) => Woken::Time,
+                    () = &mut gone => Woken::Gone,
+                    () = ended => Woken::Ended,
+                }
+            };
+            if let Some(left) = self.woken(woken).await? {
+                return Ok(left);
+            }
+        }
+    }
+
+    async fn woken<E>(&mut self, woken: Woken<E>) -> Result<Option<Left>, Error<E>> {
+        let now = Instant::now();
+        let pressed = matches!(woken, Woken::Terminal(_));
+        let effects = match woken {
+            Woken::Terminal(event) => match self.terminal_event(event, now) {
+                Some(effects) => effects,
+                None => return Ok(Some(Left::Gone)),
+            },
+            Woken::Session(Some(event)) => self.room.event(event, now),
+            Woken::Session(None) => return Ok(Some(self.left())),
+            Woken::Opened(Ok(joined)) => self.join(joined, now).await,
+            Woken::Opened(Err(error)) => return Err(Error::Opening(error)),
+            Woken::Told(text) => {
+                self.room.close_answer();
+                self.room.notice(text);
+                Vec::new()
+            }
+            Woken::Found(found) => self.arrived(found),
+            Woken::News(texts) => self.news(&texts, now),
+            Woken::Time => self.time(now),
+            Woken::Gone => return Ok(Some(Left::Gone)),
+            Woken::Ended => {
+                self.send(Input::Close).await;
+                return Ok(Some(Left::Ended));
+            }
+        };
+        for effect in effects {
+            if let Some(left) = self.act(effect, now).await? {
+                return Ok(Some(left));
+            }
+        }
+        self.dirty = true;
+        if pressed || now - self.drawn >= FRAME {
+            self.draw()?;
+        }
+        Ok(None)
+    }
+
+    fn terminal_event(
+        &mut self,
+        event: Option<io::Result<Event>>,
+        now: Instant,
+    ) -> Option<Vec<Effect>> {
+        let event = event?.ok()?;
+        Some(match event {
+            Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
+            Event::Key(key) => match &mut self.over {
+                Some(over) => {
+                    let closed = over.key(key);
+                    self.close(closed)
+                }
+                None => self.room.key(key, now),
+            },
+            Event::Paste(text) => match &mut self.over {
+                Some(over) => {
+                    over.paste(&text);
+                    Vec::new()
+                }
+                None => self.room.paste(&text, now),
+            },
+            Event::Resize(width, height) => {
+                self.screen.resizing(Size { width, height }, now);
+                Vec::new()
+            }
+            Event::FocusGained => {
+                self.room.focused = true;
+                Vec::new()
+            }
+            Event::FocusLost => {
+                self.room.focused = false;
+                Vec::new()
+            }
+            Event::Mouse(_) => Vec::new(),
+        })
+    }
+
+    /// What is over the chat is closed, or not.
+    fn close(&mut self, closed: Closed) -> Vec<Effect> {
+        match closed {
+            Closed::No => Vec::new(),
+            Closed::Yes => {
+                self.over = None;
+                self.screen.invalidate();
+                Vec::new()
+            }
+            Closed::With(command, argument) => {
+                self.over = None;
+                self.screen.invalidate();
+                self.room.chosen(command, &argument)
+            }
+        }
+    }
+
+    async fn join(&mut self, joined: Joined, now: Instant) -> Vec<Effect> {
+        self.on = Some(On {
+            session: joined.session,
+            feed: joined.feed,
+            _live: AbortOnDropHandle::new(TaskTracker::new().spawn(joined.live)),
+            jobs: joined.jobs,
+            lists: joined.lists,
+        });
+        self.room.more = joined.more;
+        self.room.joined = true;
+        for input in std::mem::take(&mut self.held) {
+            self.send(input).await;
+        }
+        if let Some(first) = self.world.first.take() {
+            return self.room.say_text(&first, now);
+        }
+        self.room.next_in_queue(now)
+    }
+
+    fn arrived(&mut self, found: Found) -> Vec<Effect> {
+        match found {
+            Found::Files(typed, candidates) => {
+                self.room.menu.arrived(&typed, candidates);
+            }
+            Found::Rows(command, Ok(rows)) if !rows.is_empty() => {
+                match Over::list(self.terminal.out(), self.room.size, command, rows) {
+                    Ok(over) => self.over = Some(over),
+                    Err(error) => self.room.warn(error.to_string()),
+                }
+            }
+            Found::Rows(_, Ok(_)) => self.room.notice("there is nothing to choose from"),
+            Found::Rows(_, Err(why)) => self.room.warn(why),
+        }
+        Vec::new()
+    }
+
+    /// News from background jobs: beside the running turn, or as one of its own.
+    fn news(&mut self, texts: &[String], now: Instant) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for text in texts {
+            let first = text.lines().next().unwrap_or_default();
+            self.room.notice(first);
+            if !self.room.is_running() {
+                self.room.turn = Some(Turn::new(now));
+            }
+            // Beside a running turn, or else as a prompt of its own.
+            effects.push(Effect::Send(Input::Steer(text.clone())));
+        }
+        effects
+    }
+
+    fn time(&mut self, now: Instant) -> Vec<Effect> {
+        if self.screen.settles_at().is_some_and(|at| at <= now) {
+            self.resized();
+        }
+        if now - self.ticked >= TICK {
+            self.ticked = now;
+            self.room.ticks += 1;
+        }
+        self.room.tick(now)
+    }
+
+    pub(super) fn resized(&mut self) {
+        let Ok(size) = self.terminal.size() else {
+            return;
+        };
+        self.room.size = size;
+        let room = &mut self.room;
+        self.screen
+            .resized(size, &mut |width| room.history_rows(width));
+        if let Some(over) = &mut self.over {
+            over.resized(size, &self.room);
+        }
+    }
+
+    /// When something has to happen though nothing happens.
+    fn deadline(&self) -> Option<Instant> {
+        let moving = self.room.is_moving().then(|| self.ticked + TICK);
+        let frame = self.dirty.then(|| self.drawn + FRAME);
+        let leaving = self.leaving.map(|since| since + FAREWELL);
+        let hint = self.room.hint.as_ref().map(|hint| hint.until);
+        let burst = self.room.burst.next_deadline();
+        [
+            moving,
+            frame,
+            leaving,
+            hint,
+            burst,
+            self.screen.settles_at(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        let now = Instant::now();
+        (self.drawn, self.dirty) = (now, false);
+        if let Some(over) = &mut self.over {
+            return over.draw(&self.room.look);
+        }
+        let fresh = self.room.transcript.take_fresh();
+        self.screen.push(fresh);
+        let drawn = self.room.draw(now);
+        self.screen.draw(&drawn.rows, drawn.cursor)
+    }
+
+    async fn send(&mut self, input: Input) {
+        match &self.on {
+            Some(on) => {
+                on.session.send(input).await;
+            }
+            None => self.held.push(input),
+        }
+    }
+
+    async fn act(&mut self, effect: Effect, now: Instant) -> io::Result<Option<Left>> {
+        match effect {
+            Effect::Send(input) => self.send(input).await,
+            Effect::Leave => return Ok(self.leave(now).await),
+            Effect::Suspend => {
+                self.screen.leave()?;
+                self.terminal.suspend().await?;
+                self.resized();
+                self.screen.invalidate();
+            }
+            Effect::EditOutside => self.edit_outside()?,
+            Effect::Copy(text) => {
+                if let Err(error) = self.terminal.copy(&text) {
+                    self.room.warn(error.to_string());
+                }
+            }
+            Effect::PasteImage => self.paste_image().await,
+            Effect::Attach(path) => self.room.attach_image(path),
+            Effect::Repaint => {
+                let room = &mut self.room;
+                self.screen.repaint(&mut |width| room.history_rows(width));
+            }
+            Effect::Transcript => {
+                let rows = self.room.in_full();
+                match Over::pager(self.terminal.out(), self.room.size, rows) {
+                    Ok(over) => self.over = Some(over),
+                    Err(error) => self.room.warn(error.to_string()),
+                }
+            }
+            Effect::Choose(command) => self.choose(command),
+            Effect::Bell => self.terminal.bell()?,
+            Effect::Complete(typed) => self.complete(typed),
+            Effect::Keep(key, value) => self.keep(key, value),
+            Effect::Skin(name) => self.skin(&name),
+        }
+        Ok(None)
+    }
+
+    /// The session is closed and may put things in order; who is in a hurry leaves at once.
+    async fn leave(&mut self, now: Instant) -> Option<Left> {
+        let hurry = self.leaving.is_some();
+        if self.on.is_none() || hurry {
+            return Some(self.left());
+        }
+        self.leaving = Some(now);
+        self.room.leaving = true;
+        self.send(Input::Close).await;
+        None
+    }
+
+    fn left(&self) -> Left {
+        let said = self.room.talked;
+        let id: Option<SessionId> = self.on.as_ref().map(|on| on.session.id());
+        Left::Owner(id.filter(|_| said))
+    }
+
+    fn choose(&mut self, command: &'static str) {
+        let Some(on) = &self.on else {
+            return self.room.notice("the session is not open yet");
+        };
+        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
+        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
+            async move {
+                // Nobody is there to hear it only when the chat is over.
+                let _ = found.send(Found::Rows(command, rows.await));
+            },
+        )));
+    }
+
+    /// Looks for files on a thread of its own; a newer wish replaces this one.
+    fn complete(&mut self, typed: String) {
+        let (files, found) = (self.world.files.clone(), self.found.0.clone());
+        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn_blocking(
+            move || {
+                let candidates = files.candidates(&typed);
+                let _ = found.send(Found::Files(typed, candidates));
+            },
+        )));
+    }
+
+    /// Gives the terminal back to whoever comes next.
+    fn end(&mut self) {
+        self.over = None;
+        self.events = None;
+        let fresh = self.room.transcript.take_fresh();
+        self.screen.push(fresh);
+        // The terminal may be gone; then there is nothing to tidy up.
+        let _ = self.screen.leave();
+    }
+}
+
+async fn next_key(events: &mut Option<EventStream>) -> Option<io::Result<Event>> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn next_of_session<E>(on: &mut Option<On>) -> Woken<E> {
+    let Some(on) = on else {
+        return std::future::pending().await;
+    };
+    let task = on.session.task();
+    tokio::select! {
+        event = on.feed.next() => Woken::Session(event),
+        news = on.jobs.news(task) => Woken::News(news),
+    }
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(at) => tokio::time::sleep_until(at.into()).await,
+        None => std::future::pending().await,
+    }
+}

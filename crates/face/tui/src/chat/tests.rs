@@ -1,0 +1,1 @@
+//! Whole conversations in a room, without a terminal.
