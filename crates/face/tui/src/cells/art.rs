@@ -13,11 +13,17 @@ const LOGO: &str = "\
 ╠═╣ ║╣  ╠╦╝ ║║║ ║╣  ╚═╗
 ╩ ╩ ╚═╝ ╩╚═ ╩ ╩ ╚═╝ ╚═╝";
 
-/// The skin's picture, or the usual one; nothing where it doesn't fit.
+/// The skin's name in large letters, or the usual one.
 pub(super) fn logo(look: &Look, columns: usize) -> Vec<Row> {
-    let own = look.skin().banner_logo.trim_matches('\n');
+    let own = &look.skin().banner_logo;
     let art = if own.is_empty() { LOGO } else { own };
-    let rows: Vec<_> = art.lines().map(|line| row(line, look)).collect();
+    rows(art, look, columns)
+}
+
+/// A picture; nothing where it doesn't fit.
+pub(super) fn rows(art: &str, look: &Look, columns: usize) -> Vec<Row> {
+    let lines = art.trim_matches('\n').lines();
+    let rows: Vec<_> = lines.map(|line| row(line, look)).collect();
     let fits = |row: &Row| width(&row.to_string()) <= columns;
     match rows.iter().all(fits) {
         true => rows,

@@ -113,6 +113,7 @@ impl Banner {
     fn full(&self, width: u16, look: &Look) -> Vec<Row> {
         let columns = usize::from(width);
         let mut rows = art::logo(look, columns);
+        rows.extend(art::rows(&look.skin().banner_hero, look, columns));
         rows.push(self.top(width, look));
         rows.extend(self.facts(width, look));
         for (toolset, tools) in &self.toolsets {
@@ -185,10 +186,14 @@ impl Banner {
     }
 }
 
-/// The sign of the skin.
+/// The sign of the skin, which stands before its name; a name alone is none.
 pub(super) fn sign(look: &Look) -> String {
     let label = look.branding().response_label.trim();
-    one_line(label.split(' ').next().unwrap_or_default())
+    let first = label.split(' ').next().unwrap_or_default();
+    match first.is_ascii() {
+        true => "⚕".to_owned(),
+        false => one_line(first),
+    }
 }
 
 fn fact(label: &str, text: &str, width: u16, look: &Look) -> Row {

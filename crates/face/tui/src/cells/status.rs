@@ -11,6 +11,9 @@ use crate::text::{cut_front, one_line, width as wide};
 
 /// Characters of a model's name.
 const MODEL: usize = 26;
+const SHORTEST: usize = 8;
+/// Columns before the first part.
+const MARGIN: usize = 1;
 /// Screens from which on there is room for more.
 const WIDE: u16 = 76;
 const MIDDLE: u16 = 52;
@@ -76,25 +79,30 @@ impl Context {
 }
 
 impl Bar {
-    /// Always one row, exactly as wide as the screen.
+    /// Always one row, exactly as wide as the screen. The model's name gives way first.
     pub fn row(&self, width: u16, look: &Look) -> Row {
-        let (parts, more, parting) = match width {
-            WIDE.. => (self.wide(look), self.more(), " │ "),
-            MIDDLE..WIDE => (self.middle(look), self.urgent(), " · "),
-            ..MIDDLE => (self.narrow(look), self.urgent(), " · "),
+        let columns = usize::from(width);
+        let parting = if width < WIDE { " · " } else { " │ " };
+        let mut parts = match width {
+            WIDE.. => self.wide(look),
+            MIDDLE..WIDE => self.middle(look),
+            ..MIDDLE => vec![vec![self.duration(look)]],
         };
-        let mut line = Line::new(usize::from(width), parting, look);
+        parts.extend(self.urgent(look));
+        let fixed: usize = parts.iter().map(|part| wide_of(part) + wide(parting)).sum();
+        let mut line = Line::new(columns, parting, look);
+        line.put(self.model(columns.saturating_sub(fixed + MARGIN), look));
         for part in parts {
             line.put(part);
         }
-        for (text, role) in more {
+        for (text, role) in self.more().into_iter().filter(|_| width >= WIDE) {
             line.put_if_fits(vec![Span::styled(text, look.style(role))]);
         }
         line.finish()
     }
 
     fn wide(&self, look: &Look) -> Vec<Vec<Span<'static>>> {
-        let mut parts = vec![self.model(look)];
+        let mut parts = Vec::new();
         let bar = look.style(Role::Bar);
         match self.context {
             None => parts.push(vec![Span::styled("ctx --", look.style(Role::BarDim))]),
@@ -133,16 +141,12 @@ impl Bar {
                 Span::styled(format!("{}%", context.percent()), style)
             }
         };
-        vec![self.model(look), vec![context], vec![self.duration(look)]]
-    }
-
-    fn narrow(&self, look: &Look) -> Vec<Vec<Span<'static>>> {
-        vec![self.model(look), vec![self.duration(look)]]
+        vec![vec![context], vec![self.duration(look)]]
     }
 
     /// What is shown where there is room, the most important first.
     fn more(&self) -> Vec<(String, Role)> {
-        let mut more = self.urgent();
+        let mut more = Vec::new();
         let cost = self.cost.map(|cost| format!("${cost:.2}"));
         more.extend(cost.map(|cost| (cost, Role::Bar)));
         if self.background > 0 {
@@ -157,16 +161,24 @@ impl Bar {
         more
     }
 
-    fn urgent(&self) -> Vec<(String, Role)> {
+    /// What nobody may overlook at any width.
+    fn urgent(&self, look: &Look) -> Vec<Vec<Span<'static>>> {
         let yolo = self.yolo.then(|| ("YOLO".to_owned(), Role::BarCritical));
         let queued = (self.queued > 0).then(|| (format!("⏳ {}", self.queued), Role::BarWarn));
-        yolo.into_iter().chain(queued).collect()
+        let parts = yolo.into_iter().chain(queued);
+        parts
+            .map(|(text, role)| vec![Span::styled(text, look.style(role))])
+            .collect()
     }
 
-    fn model(&self, look: &Look) -> Vec<Span<'static>> {
+    /// The name in at most `room` columns, but never without a few letters.
+    fn model(&self, room: usize, look: &Look) -> Vec<Span<'static>> {
+        let sign = format!("{} ", banner::sign(look));
+        let room = room.saturating_sub(wide(&sign)).clamp(SHORTEST, MODEL);
+        let name = dotted(&short_model(&self.model), room);
         vec![
-            Span::styled(format!("{} ", banner::sign(look)), look.style(Role::BarDim)),
-            Span::styled(short_model(&self.model), look.style(Role::BarStrong)),
+            Span::styled(sign, look.style(Role::BarDim)),
+            Span::styled(name, look.style(Role::BarStrong)),
         ]
     }
 
@@ -194,7 +206,7 @@ impl<'a> Line<'a> {
                 Vec::new()
             },
             columns,
-            used: 1.min(columns),
+            used: MARGIN.min(columns),
             parting,
             look,
         }
@@ -207,7 +219,7 @@ impl<'a> Line<'a> {
         } else {
             0
         };
-        parting + part.iter().map(|span| wide(&span.content)).sum::<usize>()
+        parting + wide_of(part)
     }
 
     fn put_if_fits(&mut self, part: Vec<Span<'static>>) {
@@ -246,6 +258,10 @@ impl<'a> Line<'a> {
         spans.push(Span::styled(" ".repeat(left), bar));
         Row::from(spans)
     }
+}
+
+fn wide_of(part: &[Span<'static>]) -> usize {
+    part.iter().map(|span| wide(&span.content)).sum()
 }
 
 /// The beginning of a text, with `...` if something is missing.

@@ -12,8 +12,10 @@ use crate::text::{clip, cut, cut_front, harmless, one_line, pad, width as wide, 
 
 /// Columns of the word that says what was done.
 const VERB: usize = 9;
-/// Less room than this for the detail, and the row does without its margins.
-const ROOM: usize = 12;
+/// Less room than this for the detail, and the words of several rows are not aligned.
+const ROOM: usize = 4;
+/// Narrower screens have no margin.
+const NARROW: usize = 64;
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,18 +95,19 @@ impl Tool {
     pub fn row(&self, width: u16, look: &Look) -> Row {
         let columns = usize::from(width);
         let row = match &self.state {
-            State::Preparing => self.preparing(look),
+            State::Preparing => self.preparing(columns, look),
             State::Running(time) => self.running(*time, columns, look),
             State::Ended(ended) => self.ended(ended, columns, look),
         };
         clip(row, columns)
     }
 
-    fn preparing(&self, look: &Look) -> Row {
+    fn preparing(&self, columns: usize, look: &Look) -> Row {
+        let margin = if columns < NARROW { "" } else { "  " };
         let text = format!("preparing {}…", one_line(&self.name));
         Row::from(vec![
             Span::styled(
-                format!("  {} ", look.tool_prefix()),
+                format!("{margin}{} ", one_line(look.tool_prefix())),
                 look.style(Role::Border),
             ),
             Span::raw(slot(look.emoji(&self.name))),
@@ -135,20 +138,23 @@ impl Tool {
         let suffix = ended.suffix();
         let prefix = one_line(look.tool_prefix());
         let behind = wide(&took) + wide(&suffix);
-        let mut head = (format!("  {prefix} "), format!("{} ", pad(&verb, VERB)));
-        let used = |head: &(String, String)| wide(&head.0) + wide(&picture) + wide(&head.1);
-        if used(&head) + behind + ROOM > columns {
-            head = (format!("{prefix} "), format!("{verb} "));
-        }
-        let room = columns.saturating_sub(used(&head) + behind);
+        let margin = if columns < NARROW { "" } else { "  " };
+        let padded = wide(margin) + wide(&prefix) + wide(&picture) + VERB + 2;
+        let verb = match padded + behind + ROOM > columns {
+            true => format!("{verb} "),
+            false => format!("{} ", pad(&verb, VERB)),
+        };
+        let sign = format!("{margin}{prefix} ");
+        let used = wide(&sign) + wide(&picture) + wide(&verb);
+        let room = columns.saturating_sub(used + behind);
         let tone = match ended.failed() {
             true => Role::Bad,
             false => Role::Text,
         };
         Row::from(vec![
-            Span::styled(head.0, look.style(Role::Border)),
+            Span::styled(sign, look.style(Role::Border)),
             Span::raw(picture),
-            Span::styled(head.1, look.style(Role::Label)),
+            Span::styled(verb, look.style(Role::Label)),
             Span::styled(self.detail(room), look.style(tone)),
             Span::styled(took, look.style(Role::Faint)),
             Span::styled(suffix, look.style(tone)),

@@ -25,6 +25,8 @@ const MAX_TAIL: usize = 32 * 1024;
 pub struct Stream {
     style: Style,
     source: String,
+    /// Where its last complete line ends.
+    complete: usize,
     /// What lies before this was handed out as rows.
     settled: usize,
     /// How much lay behind it when it was last looked at.
@@ -47,7 +49,11 @@ impl Stream {
     }
 
     pub fn push(&mut self, delta: &str) {
+        let from = self.source.len();
         self.source.extend(delta.chars().filter(|c| *c != '\r'));
+        if let Some(at) = self.source[from..].rfind('\n') {
+            self.complete = from + at + 1;
+        }
     }
 
     /// Everything that was pushed.
@@ -63,7 +69,7 @@ impl Stream {
     /// Rows that can no longer change, each once.
     pub fn settle(&mut self, width: u16, look: &Look) -> Vec<Row> {
         let printer = Printer::new(self.style, width, look);
-        let end = self.source.rfind('\n').map_or(0, |at| at + 1);
+        let end = self.complete;
         let mut rows = Vec::new();
         if self.style == Style::Raw {
             rows.extend(self.raw(end, &printer));
@@ -84,10 +90,12 @@ impl Stream {
     /// What is not final yet, as it looks now.
     pub fn tail(&self, width: u16, look: &Look) -> Vec<Row> {
         let printer = Printer::new(self.style, width, look);
-        let rest = &self.source[self.settled..];
-        if rest.is_empty() {
+        let end = self.end();
+        let from = self.tail_start();
+        if from >= end {
             return Vec::new();
         }
+        let rest = &self.source[from..end];
         if self.style == Style::Raw {
             return lines(rest).flat_map(|line| printer.raw(line)).collect();
         }
@@ -98,8 +106,7 @@ impl Stream {
                 |line: &str| printer.code_line(&fence.line(line), &mut colouring, printer.columns);
             return shown.flat_map(code).collect();
         }
-        let from = self.tail_start();
-        let tree = tree::parse(&self.source, from..self.source.len(), &self.refs);
+        let tree = tree::parse(&self.source, from..end, &self.refs);
         let mut before = self.before;
         let list = self.list.filter(|_| from == self.settled);
         print(&printer, &tree.blocks, list, &mut before)
@@ -109,10 +116,7 @@ impl Stream {
     pub fn finish(&mut self, width: u16, look: &Look) -> Vec<Row> {
         let mut rows = self.settle(width, look);
         let printer = Printer::new(self.style, width, look);
-        let end = match self.style {
-            Style::Raw => self.source.len(),
-            Style::Render | Style::Strip => tree::end(&self.source),
-        };
+        let end = self.end();
         rows.extend(match self.style {
             Style::Raw => self.raw(end, &printer),
             _ => self.in_fence(end, &printer),
@@ -125,6 +129,14 @@ impl Stream {
             self.settled = end;
         }
         rows
+    }
+
+    /// Where what was pushed so far ends.
+    fn end(&self) -> usize {
+        match self.style {
+            Style::Raw => self.source.len(),
+            Style::Render | Style::Strip => tree::end(&self.source),
+        }
     }
 
     fn raw(&mut self, end: usize, printer: &Printer<'_>) -> Vec<Row> {

@@ -340,8 +340,10 @@ proptest! {
                 break;
             }
         }
-        shown.extend(stream.finish(columns, &look));
         let whole = rows(&source, style, columns, &look);
+        let seen: Vec<_> = shown.iter().cloned().chain(stream.tail(columns, &look)).collect();
+        prop_assert_eq!(text(&seen), text(&whole), "{}", source);
+        shown.extend(stream.finish(columns, &look));
         prop_assert_eq!(text(&shown), text(&whole), "{}", source);
         for row in &whole {
             prop_assert!(width(&row.to_string()) <= usize::from(columns), "{}", row);
