@@ -179,9 +179,35 @@ fn one_word(value: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use hermes_home::{Env, Resolved};
+    use hermes_testkit::TempHome;
     use pretty_assertions::assert_eq;
 
     use super::*;
+
+    #[test]
+    fn files_of_the_owner_come_first() {
+        let temp = TempHome::new();
+        let dir = temp.hermes();
+        let env = Env::from([("HERMES_HOME", dir.to_str().unwrap())]);
+        let home = Resolved::from(None, &env).unwrap().home(&env);
+        fs::create_dir_all(dir.join("skins")).unwrap();
+        let write = |name: &str, text: &str| fs::write(dir.join("skins").join(name), text).unwrap();
+        write("mono.yaml", "tool_prefix: '>'\n");
+        write("bad.yaml", "colors: 1\n");
+        fs::write(dir.join("out.yaml"), "tool_prefix: '!'\n").unwrap();
+        let check = |name: &str, prefix: &str, warnings: usize| {
+            let (skin, told) = load(&home, name);
+            let found = (skin.tool_prefix.as_str(), told.len());
+            assert_eq!(found, (prefix, warnings), "{name}: {told:?}");
+        };
+        check("mono", ">", 0);
+        check("ares", "╎", 0);
+        check("", "┊", 0);
+        check("bad", "┊", 1);
+        check("nope", "┊", 1);
+        check("../out", "┊", 1);
+    }
 
     #[test]
     fn what_is_left_out_is_as_in_the_default() {

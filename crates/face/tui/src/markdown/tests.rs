@@ -212,39 +212,44 @@ fn what_is_complete_settles_and_the_rest_waits() {
     assert_eq!(text(&stream.finish(40, &look)), "\nend");
 }
 
+/// How often every byte is parsed on average when a text comes in small pieces.
+fn parsed(source: &str) -> u64 {
+    let look = Look::plain();
+    let mut stream = Stream::new(Style::Render);
+    let mut shown = 0;
+    let mut rest = source;
+    while !rest.is_empty() {
+        let end = (20..=rest.len()).find(|at| rest.is_char_boundary(*at));
+        let (delta, more) = rest.split_at(end.unwrap_or(rest.len()));
+        stream.push(delta);
+        shown += stream.settle(80, &look).len();
+        rest = more;
+    }
+    shown += stream.finish(80, &look).len();
+    assert!(shown > source.len() / 80, "{shown} rows");
+    stream.parsed() / source.len() as u64
+}
+
 #[test]
 fn a_long_answer_costs_in_proportion_to_its_length() {
-    let kinds: [fn(usize) -> String; 5] = [
-        |n| format!("Paragraph {n} with some words in it, as they come.\n\n"),
-        |n| format!("{n}. item with words\n"),
-        |n| format!("line {n} of a paragraph that never ends\n"),
-        |n| format!("{}let x = {n};\n", if n == 0 { "```rust\n" } else { "" }),
-        |n| {
-            format!(
-                "{}| {n} | cell |\n",
-                if n == 0 { "| a | b |\n|---|---|\n" } else { "" }
-            )
-        },
-    ];
-    for kind in kinds {
-        let source: String = (0..)
-            .map(kind)
-            .scan(0, |sum, line| {
-                *sum += line.len();
-                (*sum < 150_000).then_some(line)
-            })
-            .collect();
-        let mut stream = Stream::new(Style::Render);
-        let mut count = 0;
-        for delta in source.as_bytes().chunks(20) {
-            stream.push(std::str::from_utf8(delta).unwrap());
-            count += stream.settle(80, &Look::plain()).len();
-        }
-        count += stream.finish(80, &Look::plain()).len();
-        assert!(count > 3_000, "{}", &source[..40]);
-        let times = stream.parsed() / source.len() as u64;
-        assert!(times <= 30, "parsed {times} times: {}", &source[..40]);
-    }
+    let answer = EVERYTHING.repeat(400_000 / EVERYTHING.len());
+    let times = parsed(&answer);
+    assert!(times <= 4, "parsed {times} times");
+}
+
+#[test]
+fn one_block_without_an_end_costs_in_proportion_to_its_length() {
+    let check = |first: &str, line: &str| {
+        let times = parsed(&format!("{first}{}", line.repeat(80_000 / line.len())));
+        assert!(times <= 20, "parsed {times} times: {line:?}");
+    };
+    check("", "a line of a paragraph that never ends\n");
+    check("", "1. an item of a list\n");
+    check("", "- an item\n\n  with two paragraphs\n\n");
+    check("```rust\n", "let x = 1;\n");
+    check("| a | b |\n|---|---|\n", "| 1 | cell |\n");
+    check("- ", "an item that never ends\n  ");
+    check("<!--\n", "a comment\n");
 }
 
 /// Lines from which blocks of all kinds come about, also broken ones.
