@@ -6,7 +6,7 @@ use ratatui::text::Span;
 
 use super::time;
 use crate::Row;
-use crate::look::{Look, Role};
+use crate::look::{Depth, Look, Role};
 use crate::text::{clip, one_line};
 
 /// Ticks a word stays; the face changes with each one.
@@ -46,7 +46,7 @@ pub enum Indicator {
 pub enum Motion {
     #[default]
     Full,
-    /// Nothing moves but the time.
+    /// Nothing moves but the time; always so where there are no colours.
     Reduced,
 }
 
@@ -65,10 +65,9 @@ impl Indicator {
 
 impl Spinner {
     pub fn row(&self, width: u16, look: &Look) -> Row {
-        let tick = match self.motion {
-            Motion::Full => self.tick,
-            Motion::Reduced => 0,
-        };
+        // What cannot show colours may not be able to draw over itself either.
+        let still = self.motion == Motion::Reduced || look.depth() == Depth::None;
+        let tick = if still { 0 } else { self.tick };
         let words = &look.spinner().thinking_verbs;
         let word = pick(words, tick / WORD).map_or("thinking", String::as_str);
         let row = Row::from(vec![

@@ -364,7 +364,7 @@ fn status_bars() {
 
 #[test]
 fn spinners() {
-    let row = |tick, indicator, motion| {
+    let row = |tick, indicator, motion, depth| {
         let spinner = spinner::Spinner {
             tick,
             phase: spinner::Phase::Thinking,
@@ -372,18 +372,21 @@ fn spinners() {
             motion,
             elapsed: Duration::from_millis(2800),
         };
-        spinner.row(60, &Look::plain()).to_string()
+        let look = Look::new(Skin::default(), depth);
+        spinner.row(60, &look).to_string()
     };
     use spinner::{Indicator, Motion};
-    let still = |tick| row(tick, Indicator::Kaomoji, Motion::Reduced);
-    assert_eq!(still(0), "(•‿•) thinking…  (  2.8s)");
-    assert_eq!(still(0), still(100));
-    assert_eq!(
-        row(1, Indicator::Ascii, Motion::Full),
-        "/ thinking…  (  2.8s)"
-    );
-    let moving = |tick| row(tick, Indicator::Kaomoji, Motion::Full);
-    assert!(moving(0) != moving(4));
+    let check = |tick, indicator, motion, depth, expected: &str| {
+        let row = row(tick, indicator, motion, depth);
+        assert_eq!(row, format!("{expected}…  (  2.8s)"), "{tick}");
+    };
+    let (full, still) = (Motion::Full, Motion::Reduced);
+    let kaomoji = Indicator::Kaomoji;
+    check(0, kaomoji, full, Depth::Sixteen, "(•‿•) thinking");
+    check(17, kaomoji, full, Depth::Sixteen, "(◕‿◕) pondering");
+    check(17, kaomoji, still, Depth::Sixteen, "(•‿•) thinking");
+    check(17, kaomoji, full, Depth::None, "(•‿•) thinking");
+    check(1, Indicator::Ascii, full, Depth::Sixteen, "/ thinking");
 }
 
 /// Text nobody wants on a screen.
@@ -476,6 +479,7 @@ fn everything_fits_whatever_it_says() {
         };
         check(&[bar.row(columns, &look)], columns);
         for cell in &cells {
+            cell.rows(0, &look, Detail::Short);
             check(&cell.rows(columns, &look, Detail::Short), columns);
             check(&cell.rows(columns, &look, Detail::Full), columns);
         }

@@ -2,6 +2,7 @@
 
 mod code;
 mod fence;
+mod inline;
 mod print;
 mod stream;
 mod table;

@@ -4,7 +4,8 @@ use ratatui::style::Style as Paint;
 use ratatui::text::Span;
 
 use super::code::Colouring;
-use super::tree::{Block, Code, Inline, Item, Kind, List, Marks, Piece};
+use super::inline::{Inline, Marks, Piece};
+use super::tree::{Block, Code, Item, Kind, List};
 use super::{Style, table};
 use crate::Row;
 use crate::look::{Look, Role};

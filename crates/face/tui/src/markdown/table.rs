@@ -6,8 +6,9 @@ use ratatui::style::Style as Paint;
 use ratatui::text::Span;
 
 use super::Style;
+use super::inline::Inline;
 use super::print::Printer;
-use super::tree::{Inline, Table};
+use super::tree::Table;
 use crate::Row;
 use crate::look::Role;
 use crate::text::{width, wrap};
