@@ -90,3 +90,62 @@ fn take(hunk: &mut Hunk, line: &str, left: &mut (usize, usize)) {
         text: text.to_owned(),
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    /// Files, hunks and lines in a few signs: `Edited a.rs @1,1 =-+`.
+    fn told(text: &str) -> Vec<String> {
+        let diff = Diff::parse(text, Path::new("/work/project"));
+        let hunk = |hunk: &Hunk| {
+            let signs = hunk.lines.iter().map(|line| match line.mark {
+                Mark::Same => '=',
+                Mark::Added => '+',
+                Mark::Removed => '-',
+            });
+            format!(" @{},{} {}", hunk.old, hunk.new, signs.collect::<String>())
+        };
+        let file = |file: &Change| {
+            let hunks: String = file.hunks.iter().map(hunk).collect();
+            format!("{:?} {}{hunks}", file.kind, file.path)
+        };
+        diff.files.iter().map(file).collect()
+    }
+
+    #[test]
+    fn unified_diffs_are_read() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(told(text), expected, "{text}");
+        check(
+            "--- a/work/project/src/a.rs\n+++ b/work/project/src/a.rs\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n\
+             @@ -9 +9,2 @@ fn x()\n nine\n+ten\n",
+            &["Edited src/a.rs @1,1 =-+ @9,9 =+"],
+        );
+        check(
+            "--- a/old\n+++ /dev/null\n@@ -1 +0,0 @@\n-gone\n\\ No newline at end of file\n\
+             --- /dev/null\n+++ b/elsewhere/new\n@@ -0,0 +1 @@\n+here\n",
+            &["Deleted old @1,0 -", "New elsewhere/new @0,1 +"],
+        );
+        // A removed line that looks like a header is a line.
+        check(
+            "--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- a/y\n \n",
+            &["Edited x @1,1 -="],
+        );
+        check("nothing\n@@ -1 +1 @@\n+++ b/x\n", &[]);
+        check("--- a/x\n+++ b/x\n@@ -a +b @@\n+1\n", &["Edited x"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn only_what_is_under_the_directory_is_relative() {
+        let check = |path: &str, expected: &str| {
+            assert_eq!(relative(path, Path::new("/work/project")), expected);
+        };
+        check("work/project/a", "a");
+        check("/work/project/a", "a");
+        check("work/projects/a", "work/projects/a");
+        check("a", "a");
+    }
+}
