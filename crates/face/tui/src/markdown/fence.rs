@@ -15,7 +15,6 @@ pub(super) struct Fence {
     length: usize,
     /// Spaces before the fence; lines lose as many.
     indent: usize,
-    pub info: String,
     pub colouring: Option<Colouring>,
 }
 
@@ -32,7 +31,6 @@ impl Fence {
             sign,
             length,
             indent,
-            info: info.trim().to_owned(),
             colouring: None,
         })
     }

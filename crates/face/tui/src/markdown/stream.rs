@@ -9,7 +9,7 @@
 use super::Style;
 use super::fence::Fence;
 use super::print::{Before, From, Printer};
-use super::tree::{self, Block, Kind, List, Refs};
+use super::tree::{self, Block, Code, Kind, List, Refs};
 use crate::Row;
 use crate::look::Look;
 
@@ -217,15 +217,17 @@ impl Stream {
         self.settled = block.start;
         match &block.kind {
             Kind::List(list) => self.open_list(&block, list, printer),
-            Kind::Code(code) if code.info.is_some() => {
+            Kind::Code(Code {
+                info: Some(info), ..
+            }) => {
                 let rest = &self.source[block.start..];
                 let line = rest.split('\n').next().unwrap_or_default();
                 let Some(mut fence) = Fence::open(line) else {
                     return Vec::new();
                 };
                 let mut rows = printer.above(&block.kind, block.gap, self.before);
-                rows.extend(printer.code_label(&fence.info));
-                fence.colouring = printer.colouring(&fence.info, 0);
+                rows.extend(printer.code_label(info));
+                fence.colouring = printer.colouring(info, 0);
                 self.settled += line.len() + 1;
                 self.before = Before::Other;
                 self.fence = Some(fence);
