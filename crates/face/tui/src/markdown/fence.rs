@@ -27,7 +27,7 @@ impl Fence {
         let info = rest.trim_start_matches(sign);
         let length = rest.len() - info.len();
         let fits = length >= 3 && indent < 4 && !(sign == '`' && info.contains('`'));
-        fits.then(|| Self {
+        fits.then_some(Self {
             sign,
             length,
             indent,
