@@ -20,6 +20,9 @@ impl Editor {
         if key.kind == KeyEventKind::Release {
             return Pressed::Nothing;
         }
+        if let Some(pressed) = self.vi_key(key) {
+            return pressed;
+        }
         let Some(act) = act(key) else {
             return Pressed::Ignored(key);
         };
@@ -102,7 +105,7 @@ impl Editor {
     }
 
     /// One row up or down; nothing where there is none.
-    fn vertical(&mut self, act: Act, goal: Option<usize>) -> Option<Pressed> {
+    pub(super) fn vertical(&mut self, act: Act, goal: Option<usize>) -> Option<Pressed> {
         let view = self.view();
         let rows: Vec<Range<usize>> = view.rows();
         let current = rows::row_of(&rows, self.cursor());

@@ -12,6 +12,7 @@ use super::kills::Kills;
 use super::motion;
 use super::token::{self, Image, Paste, Token, Tokens};
 use super::undo::Step;
+use super::vi::Vi;
 
 /// What became of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +60,7 @@ pub struct Editor {
     pub(super) kills: Kills,
     pub(super) form: Form,
     pub(super) last: Last,
+    pub(super) vi: Vi,
     /// The column Up and Down keep to.
     pub(super) goal: Option<usize>,
     /// When a character no keyboard has was typed.
@@ -102,6 +104,7 @@ impl Editor {
             kills: Kills::default(),
             form: Form::Lines,
             last: Last::Other,
+            vi: Vi::Off,
             goal: None,
             committed: None,
             images: 0,
@@ -233,6 +236,9 @@ impl Editor {
         self.ghost.clear();
         self.top = 0;
         (self.last, self.goal) = (Last::Other, None);
+        if self.is_commanding() {
+            self.vi = Vi::Typing;
+        }
     }
 
     pub fn is_empty(&self) -> bool {

@@ -18,6 +18,7 @@ mod paste;
 mod rows;
 mod token;
 mod undo;
+mod vi;
 
 pub use burst::{Burst, Fed, Timing};
 pub use draw::Drawn;

@@ -187,7 +187,7 @@ impl Menu {
             Of::Commands | Of::Arguments => open.target.typed.as_str(),
         };
         let rest = item.candidate.insert.strip_prefix(typed)?;
-        (typed.trim_start_matches('/') != "" && !rest.is_empty()).then_some(rest)
+        (!typed.trim_start_matches('/').is_empty() && !rest.is_empty()).then_some(rest)
     }
 
     /// The keys of an open list; without one only Tab, for the ghost text. Others come back.

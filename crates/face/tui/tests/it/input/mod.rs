@@ -7,6 +7,7 @@ mod history;
 mod paste;
 mod random;
 mod search;
+mod vi;
 
 use std::time::{Duration, Instant};
 

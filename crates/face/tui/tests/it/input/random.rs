@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hermes_testkit::TempHome;
-use hermes_tui::input::{Editor, Limits, Pastes};
+use hermes_tui::input::{Editor, Keys, Limits, Pastes};
 use hermes_tui::look::Look;
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -13,7 +13,7 @@ use super::{home, key};
 const KEYS: &[&str] = &[
     "Left", "Right", "Up", "Down", "Home", "End", "C-Home", "C-End", "C-Left", "C-Right", "M-b",
     "M-f", "BS", "Del", "C-k", "C-u", "C-w", "M-d", "M-BS", "C-y", "M-y", "M-z", "M-Z", "C-j",
-    "Enter", "Tab",
+    "Enter", "Tab", "Esc",
 ];
 
 #[derive(Clone, Debug)]
@@ -65,6 +65,7 @@ fn any_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         8 => prop::sample::select(KEYS).prop_map(Move::Key),
         6 => any_char().prop_map(Move::Type),
+        4 => prop::sample::select("hjklwbe0^$xdDcCiaAIoOpuGg".chars().collect::<Vec<_>>()).prop_map(Move::Type),
         2 => any_text().prop_map(Move::Insert),
         1 => any_text().prop_map(Move::Set),
         1 => (0..9usize).prop_map(Move::Complete),
@@ -112,10 +113,11 @@ fn is_token(c: char) -> bool {
 
 proptest! {
     #[test]
-    fn any_keys(original in any_text(), moves in prop::collection::vec(any_move(), 0..60)) {
+    fn any_keys(vi in any::<bool>(), original in any_text(), moves in prop::collection::vec(any_move(), 0..60)) {
         let temp = TempHome::new();
         let mut pastes = Pastes::new(&home(&temp), Limits::default());
         let mut editor = Editor::new();
+        editor.set_keys(if vi { Keys::Vi } else { Keys::Emacs });
         editor.insert(&original);
         for step in moves {
             make(&mut editor, &mut pastes, step);

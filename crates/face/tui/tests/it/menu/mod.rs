@@ -277,7 +277,7 @@ fn drawn() {
     assert_snapshot!(scene.rows(80).join("\n"), @r"
     › editor                        says it in fewer words
       technical                     exact, without 比喻 and adjectives
-      creative-writer-of-the-house  a very long description that goes on until no…
+      creative-writer-of-the-house  a very long description that goes on until nobo…
     ");
     assert_snapshot!(scene.rows(20).join("\n"), @r"
     › editor
