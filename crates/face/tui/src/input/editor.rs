@@ -44,12 +44,13 @@ pub struct Draft {
     pub images: Vec<Image>,
 }
 
-/// A text put aside with its cursor; fits only the editor it comes from, until that is emptied by
-/// [`Editor::take`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A text put aside with its cursor. Its tokens come back only to the editor it comes from, and only until
+/// that was emptied.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Stash {
     raw: String,
     cursor: usize,
+    generation: usize,
 }
 
 /// What is being typed.
@@ -66,6 +67,8 @@ pub struct Editor {
     /// When a character no keyboard has was typed.
     pub(super) committed: Option<Instant>,
     images: usize,
+    /// How often it was emptied: tokens of before are gone.
+    generation: usize,
     pub(super) prompt: String,
     pub(super) placeholder: String,
     pub(super) ghost: String,
@@ -108,6 +111,7 @@ impl Editor {
             goal: None,
             committed: None,
             images: 0,
+            generation: 0,
             prompt: "❯ ".to_owned(),
             placeholder: String::new(),
             ghost: String::new(),
@@ -232,6 +236,7 @@ impl Editor {
         self.buffer = Buffer::default();
         self.kills.forget(|text| text.contains(token::is_mark));
         self.tokens.clear();
+        self.generation += 1;
         self.images = 0;
         self.ghost.clear();
         self.top = 0;
@@ -253,6 +258,11 @@ impl Editor {
     /// What stands before the cursor; a token is one character of a private range.
     pub fn before_cursor(&self) -> &str {
         &self.raw()[..self.cursor()]
+    }
+
+    /// What stands behind the cursor.
+    pub fn after_cursor(&self) -> &str {
+        &self.raw()[self.cursor()..]
     }
 
     /// The sign in front of the first row.
@@ -285,12 +295,17 @@ impl Editor {
         Stash {
             raw: self.raw().to_owned(),
             cursor: self.cursor(),
+            generation: self.generation,
         }
     }
 
     pub fn restore(&mut self, stash: &Stash) {
         let all = 0..self.raw().len();
-        self.buffer.replace(all, &stash.raw, Step::Alone);
+        let text = match stash.generation == self.generation {
+            true => stash.raw.clone(),
+            false => stash.raw.replace(token::is_mark, ""),
+        };
+        self.buffer.replace(all, &text, Step::Alone);
         self.buffer.go(stash.cursor);
         self.ghost.clear();
     }
@@ -320,6 +335,12 @@ impl Editor {
             Form::Line => clean.trim_end_matches('\n').replace('\n', " "),
             Form::Secret => clean.replace('\n', ""),
         }
+    }
+}
+
+impl fmt::Debug for Stash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stash({} bytes)", self.raw.len())
     }
 }
 

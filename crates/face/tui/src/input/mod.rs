@@ -1,6 +1,10 @@
 //! What is typed: an editor whose pastes are one piece each, what arrives without a keyboard, and what was
 //! typed before.
 //!
+//! A key goes through [`Burst`] first, then to the menu, then to the [`Editor`]; what comes back from there is
+//! the chat's, with the arrows for the [`History`]. A paste goes to [`dropped`] and then to [`Pastes`], which
+//! must also [`revive`](Pastes::revive) what stands in the editor before that is emptied to be sent.
+//!
 //! Everything here is a state that is told what happened and when; only the history and the copies of pastes
 //! touch the disk.
 

@@ -17,6 +17,9 @@ use super::token::Paste;
 /// What a copy may hold to be taken back into the input.
 const LARGEST: u64 = 64 << 20;
 
+/// What follows an escape character for longer than this is text.
+const LONGEST_REPORT: usize = 32;
+
 /// When a paste is too long to be shown; 0 is never.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -239,6 +242,9 @@ fn sequence(text: &str) -> usize {
     let parameters = body
         .find(|c: char| !matches!(c, '\x20'..='\x3f'))
         .unwrap_or(body.len());
+    if parameters > LONGEST_REPORT {
+        return 1;
+    }
     let finished = body[parameters..].starts_with(|c: char| matches!(c, '\x40'..='\x7e'));
     1 + parameters + usize::from(finished)
 }

@@ -55,7 +55,14 @@ impl Editor {
                     Some(first) => self.second(first, c),
                 })
             }
-            (Vi::Commanding(_), KeyCode::Backspace) => Some(self.command('h')),
+            (Vi::Commanding(_), KeyCode::Backspace) => {
+                self.vi = Vi::Commanding(None);
+                Some(self.command('h'))
+            }
+            (Vi::Commanding(Some(_)), _) => {
+                self.vi = Vi::Commanding(None);
+                None
+            }
             _ => None,
         }
     }

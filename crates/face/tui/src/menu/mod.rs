@@ -136,6 +136,11 @@ impl Menu {
     pub fn update(&mut self, editor: &Editor, sources: Sources<'_>) -> Option<String> {
         self.awaited = None;
         let before = editor.before_cursor();
+        let inside = |c: char| c.is_alphanumeric() || "_-./".contains(c);
+        if editor.after_cursor().starts_with(inside) {
+            self.close();
+            return None;
+        }
         let found = match spot(before) {
             Some(Spot::Command(typed)) => {
                 let items = commands::matching(typed, sources.more);

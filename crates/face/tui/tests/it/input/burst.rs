@@ -118,7 +118,6 @@ fn terminals_that_mark_their_pastes_need_no_guessing() {
     assert_eq!(burst.next_deadline(), None);
 }
 
-// spec: cli-tui §20.16
 #[test]
 fn seven_lines_without_marks_are_one_message() {
     let temp = TempHome::new();

@@ -170,3 +170,20 @@ fn ghost_text_is_taken_at_the_end_only() {
         "typing makes it old"
     );
 }
+
+#[test]
+fn what_was_put_aside_comes_back_with_its_tokens_only_while_there_are_some() {
+    let mut editor = Editor::new();
+    editor.insert("a ");
+    editor.insert_image("/tmp/a.png".into());
+    press(&mut editor, "Left");
+    let stash = editor.stash();
+    editor.set("other");
+    editor.restore(&stash);
+    press(&mut editor, "x");
+    assert_eq!(editor.text(), "a x[Image #1]");
+    editor.clear();
+    editor.insert_image("/tmp/b.png".into());
+    editor.restore(&stash);
+    assert_eq!(editor.text(), "a ");
+}

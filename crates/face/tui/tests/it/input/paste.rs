@@ -1,7 +1,6 @@
 //! Pastes: what they become in the input, on disk, and when they are sent.
 
 use std::fs;
-use std::time::{Duration, Instant};
 
 use hermes_testkit::TempHome;
 use hermes_tui::input::{Editor, Gone, Limits, Pasted, Pastes, normal};
@@ -20,7 +19,6 @@ fn files(temp: &TempHome) -> Vec<String> {
         .collect()
 }
 
-// spec: cli-tui §20.15
 #[test]
 fn a_long_paste_is_one_piece_and_all_of_it_is_sent() {
     let temp = TempHome::new();
@@ -183,6 +181,10 @@ fn what_terminals_leave_in_a_paste() {
     check("a\x1bb\0c\u{9b}d\x7f", "abcd");
     check("a\x1b[", "a");
     check("a\x1b[1;2", "a");
+    check(
+        "\x1b[1234567890 1234567890 1234567890 1",
+        "1234567890 1234567890 1234567890 1",
+    );
     check("tab\there 你好 👩‍👩‍👧", "tab\there 你好 👩‍👩‍👧");
 }
 
@@ -192,13 +194,11 @@ fn five_megabytes_are_no_work() {
     let mut pastes = Pastes::new(&home(&temp), Limits::default());
     let mut editor = Editor::new();
     let text = "some words \x1b[0m of a log 漢字\n".repeat(5 << 15);
-    let start = Instant::now();
     pastes.insert(&text, &mut editor);
-    for _ in 0..50 {
+    // Whoever looks at the whole text for each key does not come to the end of this.
+    for _ in 0..500 {
         editor.rows(80, 8, &hermes_tui::look::Look::plain());
         press(&mut editor, "Left x Right");
     }
-    // Anything that looks at the whole text for each key would take minutes.
-    assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(editor.take().text.lines().count(), 5 << 15);
 }

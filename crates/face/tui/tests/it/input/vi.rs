@@ -50,6 +50,7 @@ fn changing() {
     check("a", "d d p", "\n|a");
     check("ab", "c c x", "x|");
     check("ab", "d Esc x", "|a");
+    check("ab", "d Left d", "|ab");
     check("one", "x u", "on|e");
 }
 

@@ -135,7 +135,6 @@ impl Scene {
     }
 }
 
-// spec: cli-tui §20.11
 #[test]
 fn the_beginning_of_a_command() {
     let mut scene = Scene::typed("/re");
@@ -263,6 +262,15 @@ fn files_arrive_later() {
     scene.press("@");
     scene.press("Esc");
     assert!(!scene.answer(), "closed");
+}
+
+#[test]
+fn inside_of_a_word_nothing_is_completed() {
+    let mut scene = Scene::typed("/model");
+    scene.press("Left");
+    scene.press("BS");
+    assert_eq!(scene.editor.text(), "/modl");
+    assert!(!scene.menu.is_open());
 }
 
 #[test]
