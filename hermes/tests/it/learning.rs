@@ -1,10 +1,14 @@
 //! Memory and the journal of what was learned, as an owner and a model meet them.
 
+use std::time::Duration;
+
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::bench::Bench;
-use crate::fails;
+use crate::bench::{Bench, eventually};
+use crate::{command, fails};
+
+const WAIT: Duration = Duration::from_secs(20);
 
 fn remember(target: &str, content: &str) -> Value {
     let arguments = json!({"action": "add", "target": target, "content": content});
@@ -102,4 +106,45 @@ fn what_was_learned_is_shown_and_taken_back() {
         bench.home.read("memories/MEMORY.md"),
         "uses fish\n§\nby hand"
     );
+}
+
+/// The review begins when the answer is complete, and whoever talks on notices nothing of it, however long it takes.
+#[test]
+fn a_review_comes_after_the_answer_and_is_waited_for_by_nobody() {
+    const SLOWLY: u64 = 400;
+    let review = "[Review of the conversation";
+    let bench = Bench::new(json!([
+        {"when": {"tools": false}, "repeat": true, "text": "A title"},
+        // It never says anything.
+        {"when": {"user": review}, "text": "Nothing to save.", "stall_after_chunks": 0},
+        {"when": {"user": "first"}, "text": ["the first ", "answer"], "between_ms": SLOWLY},
+        {"when": {"user": "second"}, "text": "the second answer"},
+    ]));
+    let config = bench.home.read("config.yaml");
+    bench
+        .home
+        .write("config.yaml", config + "memory:\n  nudge_interval: 1\n");
+    let reviews = || {
+        let calls = bench.model.calls().into_iter();
+        let is_review = |body: &Value| body["messages"].to_string().contains(review);
+        calls
+            .filter(|call| is_review(&call.body))
+            .collect::<Vec<_>>()
+    };
+    let mut chat = command(&bench.home, &[]).pty(40, 120);
+    chat.wait_for("/help for commands", WAIT);
+    chat.send("first\r");
+    eventually(WAIT, "a review", || !reviews().is_empty());
+    let asked = bench.model.calls()[0].at_ms;
+    let begun = reviews().remove(0);
+    // All of the answer was there, down to what came last.
+    assert!(begun.at_ms >= asked + SLOWLY, "{asked}: {}", begun.at_ms);
+    let messages = begun.body["messages"].as_array().unwrap();
+    assert_eq!(messages[messages.len() - 2]["content"], "the first answer");
+    chat.wait_for("the first answer", WAIT);
+    chat.send("second\r");
+    chat.wait_for("the second answer", WAIT);
+    assert_eq!(reviews().len(), 1, "one at a time");
+    chat.send("/quit\r");
+    chat.wait_exit(WAIT);
 }

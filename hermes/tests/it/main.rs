@@ -42,6 +42,7 @@ mod sessions;
 mod signals;
 mod skills;
 mod start;
+mod week;
 mod worktree;
 
 use hermes_testkit::{Cmd, Exit, Output, TempHome};
