@@ -2,6 +2,7 @@
 
 mod compare;
 mod keys;
+mod learned;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,6 +73,9 @@ pub fn run(checks: &mut Checks) -> Result<()> {
             &format!("{version}: keys are everybody's"),
             keys::are_shared(&pair),
         );
+        for (name, check) in learned::CHECKS {
+            checks.note(&format!("{version}: {name}"), check(&new_pair()?));
+        }
     }
     Ok(())
 }

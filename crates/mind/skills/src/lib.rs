@@ -5,6 +5,7 @@ pub mod bundled;
 mod choice;
 pub mod curator;
 mod error;
+mod file;
 mod find;
 pub mod format;
 pub mod guard;

@@ -1,9 +1,8 @@
 //! From what somebody calls a skill to the skill that is meant.
 
-use std::fs;
-
 use serde_json::{Value, json};
 
+use crate::file;
 use crate::find::{Found, NO_CATEGORY, Place, Skill};
 use crate::format::Document;
 use crate::service::Skills;
@@ -100,7 +99,8 @@ impl Skills {
         let roots = self.library.roots().iter();
         let mut files = roots.map(|root| (root, root.join(format!("{path}.md"))));
         let (root, file) = files.find(|(_, file)| file.is_file())?;
-        let document = Document::parse(&String::from_utf8_lossy(&fs::read(file).ok()?));
+        let (bytes, _) = file::read(&file).ok()?;
+        let document = Document::parse(&String::from_utf8_lossy(&bytes));
         let name = path.rsplit('/').next().unwrap_or(path);
         Some(Skill {
             found: Found {

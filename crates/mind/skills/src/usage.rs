@@ -156,9 +156,12 @@ impl Usage {
     }
 
     pub fn created(&self, name: &str, author: Author) -> Result<()> {
-        self.edit(name, |record| {
-            if author == Author::Agent {
-                record.set("created_by", "agent".into());
+        self.edit(name, |record| match author {
+            Author::Agent => record.set("created_by", "agent".into()),
+            // One of that name may have been the agent's, and its record outlived it.
+            Author::Owner => {
+                record.set("created_by", Value::Null);
+                record.0.shift_remove("agent_created");
             }
         })
     }
@@ -281,6 +284,8 @@ mod tests {
             created.ends_with("+00:00") && created.len() == 32,
             "{created}"
         );
+        usage.created("z", Author::Owner).unwrap();
+        assert!(!usage.record("z").unwrap().is_agents() && usage.record("z").unwrap().is_pinned());
         usage.forget("z").unwrap();
         assert_eq!(usage.record("z"), None);
     }

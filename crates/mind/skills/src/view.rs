@@ -1,12 +1,13 @@
 //! One skill, or one of its files, as the model reads it.
 
+use std::fmt;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use hermes_home::envvars::{self, Category};
 use serde_json::{Map, Value, json};
 
+use crate::file::{self, NoText};
 use crate::find::{Place, Skill};
 use crate::format::{Document, FILE, SUPPORT_DIRS, Variable};
 use crate::guard;
@@ -18,8 +19,6 @@ use crate::usage::Act;
 
 /// Files told of one kind.
 const MAX_LISTED: usize = 200;
-/// More of a file is not shown.
-const MAX_SHOWN: u64 = 1024 * 1024;
 
 /// A skill that was found and may be read.
 #[derive(Clone, Debug)]
@@ -53,9 +52,16 @@ impl Skills {
         } else {
             skill.dir().join(FILE)
         };
-        let bytes = fs::read(&file)
-            .map_err(|error| Missing::Unreadable(format!("{}: {error}", file.display())))?;
-        let content = String::from_utf8_lossy(&bytes).into_owned();
+        let unreadable =
+            |why: &dyn fmt::Display| Missing::Unreadable(format!("{}: {why}", file.display()));
+        let (bytes, size) = file::read(&file).map_err(|error| unreadable(&error))?;
+        if let Err(odd @ NoText::Binary) = file::judge(&bytes) {
+            return Err(unreadable(&odd));
+        }
+        let mut content = String::from_utf8_lossy(&bytes).into_owned();
+        if size > file::MOST {
+            content.push_str(&more(size));
+        }
         Ok(View {
             document: Document::parse(&content),
             skill,
@@ -285,22 +291,21 @@ enum Shown {
     Binary(u64),
 }
 
-fn read_text(file: &Path) -> std::io::Result<Shown> {
-    let size = fs::metadata(file)?.len();
-    let mut bytes = Vec::new();
-    fs::File::open(file)?
-        .take(MAX_SHOWN)
-        .read_to_end(&mut bytes)?;
-    if bytes.contains(&0) || (size <= MAX_SHOWN && std::str::from_utf8(&bytes).is_err()) {
+fn read_text(path: &Path) -> std::io::Result<Shown> {
+    let (bytes, size) = file::read(path)?;
+    if file::judge(&bytes).is_err() {
         return Ok(Shown::Binary(size));
     }
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    if size > MAX_SHOWN {
-        text.push_str(&format!(
-            "\n[… the file has {size} bytes; read the rest with read_file]"
-        ));
+    if size > file::MOST {
+        text.push_str(&more(size));
     }
     Ok(Shown::Text(text))
+}
+
+/// What stands for the rest of a file.
+fn more(size: u64) -> String {
+    format!("\n[… the file has {size} bytes; read the rest with read_file]")
 }
 
 fn list_files(dir: &Path, path: &str, files: &mut Vec<String>, depth: usize) {

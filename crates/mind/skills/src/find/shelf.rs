@@ -1,6 +1,7 @@
 //! One directory of skills: walked once, and afterwards only looked at whether it is still the same.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -11,16 +12,16 @@ use nix::sys::stat::fstatat;
 use serde::{Deserialize, Serialize};
 
 use super::NO_CATEGORY;
+use crate::file::{self, NoText};
 use crate::format::{Conditions, Document, FILE, split};
 
 const CATEGORY_FILE: &str = "DESCRIPTION.md";
 const MAX_DEPTH: usize = 8;
 /// Front matter is nearly always within this.
 const HEAD: usize = 2 * 1024;
-/// More of one file is never read for its front matter.
-const MAX_READ: u64 = 1024 * 1024;
-/// A directory of more entries is no directory of skills.
+/// A directory of more skills, or of more directories without one, is no directory of skills.
 const MAX_SKILLS: usize = 5_000;
+const MAX_DIRS: usize = 2_000;
 
 /// A skill as the index needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,9 @@ pub struct Shelf {
     pub category_descriptions: BTreeMap<String, String>,
     #[serde(default)]
     pub troubles: Vec<String>,
+    /// Something could not be read, for a reason that may go away without a trace.
+    #[serde(default)]
+    pub(super) is_partial: bool,
 }
 
 impl Shelf {
@@ -68,13 +72,44 @@ impl Shelf {
         while let Some((path, depth)) = walk.links.pop() {
             walk.enter(&path, depth);
         }
+        let is_full = walk.is_full();
         let mut shelf = walk.shelf;
         shelf.skills.sort_by(|a, b| a.path.cmp(&b.path));
+        let twins = shelf.twins();
+        shelf.troubles.extend(twins);
+        if is_full {
+            shelf.troubles.push(format!(
+                "{}: too much for a directory of skills; the rest was not looked at",
+                root.display()
+            ));
+        }
         shelf
+    }
+
+    /// Names that more than one skill has.
+    fn twins(&self) -> Vec<String> {
+        let mut named: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for found in &self.skills {
+            let path = format!("{}/{}", found.category, found.dir_name);
+            named.entry(&found.name).or_default().push(path);
+        }
+        let named = named.into_iter().filter(|(_, paths)| paths.len() > 1);
+        let told = |(name, paths): (&str, Vec<String>)| {
+            format!(
+                "{}: {} skills are called '{name}'; say which with {}",
+                self.root.display(),
+                paths.len(),
+                paths.join(" or ")
+            )
+        };
+        named.map(told).collect()
     }
 
     /// Whether every file and directory is as it was.
     pub fn still_holds(&self) -> bool {
+        if self.is_partial {
+            return false;
+        }
         // Looked at from the root on: the way there would be most of the work.
         let Ok(root) = File::open(&self.root) else {
             return false;
@@ -111,7 +146,7 @@ struct Walk {
 impl Walk {
     /// Looks at a directory: a skill, or something that may hold skills.
     fn enter(&mut self, path: &str, depth: usize) {
-        if depth > MAX_DEPTH || self.shelf.skills.len() >= MAX_SKILLS {
+        if depth > MAX_DEPTH || self.is_full() {
             return;
         }
         match self.skill(path) {
@@ -121,10 +156,14 @@ impl Walk {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.shelf.skills.len() >= MAX_SKILLS || self.shelf.dirs.len() >= MAX_DIRS
+    }
+
     /// Reads the skill in this directory; false if there is none.
     fn skill(&mut self, path: &str) -> io::Result<bool> {
         let file = joined(path, FILE);
-        let Some((text, meta)) = self.read(&file)? else {
+        let Some((bytes, meta)) = self.read(&file)? else {
             return Ok(false);
         };
         self.shelf
@@ -133,14 +172,31 @@ impl Walk {
         if !self.seen.insert((meta.dev(), meta.ino())) {
             return Ok(true);
         }
-        let document = Document::parse(&text);
-        if let Some(trouble) = &document.trouble {
-            let file = self.shelf.root.join(&file);
-            self.shelf.troubles.push(format!(
-                "{}: the front matter is no valid YAML ({trouble}); read line by line",
-                file.display()
-            ));
+        match file::judge(&bytes) {
+            Ok(()) => {}
+            Err(NoText::Binary) => {
+                self.tell(&file, format_args!("{}; skipped", NoText::Binary));
+                return Ok(true);
+            }
+            Err(odd) => self.tell(&file, format_args!("{odd}")),
         }
+        if meta.len() > file::MOST {
+            let (size, most) = (meta.len(), file::MOST);
+            self.tell(
+                &file,
+                format_args!("it has {size} bytes; only {most} are read"),
+            );
+        }
+        let document = Document::parse(&String::from_utf8_lossy(&bytes));
+        if let Some(trouble) = &document.trouble {
+            self.tell(&file, format_args!("{trouble}"));
+        }
+        self.file(path, &document);
+        Ok(true)
+    }
+
+    /// Puts a skill on the shelf.
+    fn file(&mut self, path: &str, document: &Document) {
         let own = path.rsplit('/').next().unwrap_or_default();
         let root_name = self
             .shelf
@@ -158,7 +214,6 @@ impl Walk {
             conditions: document.conditions(),
             path: path.to_owned(),
         });
-        Ok(true)
     }
 
     fn look_through(&mut self, path: &str, depth: usize) {
@@ -199,11 +254,10 @@ impl Walk {
             Ok(_) => {}
             Err(error) => {
                 self.shelf.dirs.insert(path.clone(), 0);
-                let link = self.shelf.root.join(&path);
-                self.shelf.troubles.push(format!(
-                    "{}: the link leads nowhere ({error}); skipped",
-                    link.display()
-                ));
+                self.tell(
+                    &path,
+                    format_args!("the link leads nowhere ({error}); skipped"),
+                );
             }
         }
     }
@@ -211,13 +265,13 @@ impl Walk {
     /// What a category is for.
     fn describe(&mut self, path: &str) {
         let file = joined(path, CATEGORY_FILE);
-        let Ok(Some((text, meta))) = self.read(&file) else {
+        let Ok(Some((bytes, meta))) = self.read(&file) else {
             return;
         };
         self.shelf
             .manifest
             .insert(file, (changed(&meta), meta.len()));
-        let description = Document::parse(&text).description();
+        let description = Document::parse(&String::from_utf8_lossy(&bytes)).description();
         if !description.is_empty() && !path.is_empty() {
             self.shelf
                 .category_descriptions
@@ -226,44 +280,45 @@ impl Walk {
     }
 
     /// The beginning of a file, as far as its front matter goes; `None` if there is no such file.
-    fn read(&self, path: &str) -> io::Result<Option<(String, Metadata)>> {
-        let mut file = match File::open(self.shelf.root.join(path)) {
-            Ok(file) => file,
+    fn read(&self, path: &str) -> io::Result<Option<(Vec<u8>, Metadata)>> {
+        let (mut file, meta) = match file::open(&self.shelf.root.join(path)) {
+            Ok(opened) => opened,
             Err(error) if is_absent(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let meta = file.metadata()?;
-        if !meta.is_file() {
-            return Ok(None);
-        }
         let mut bytes = vec![0; HEAD];
         let mut size = file.read(&mut bytes)?;
         bytes.truncate(size);
-        while size > 0 && (bytes.len() as u64) < MAX_READ && is_unfinished(&bytes) {
-            size = file.by_ref().take(MAX_READ).read_to_end(&mut bytes)?;
+        while size > 0 && (bytes.len() as u64) < file::MOST && is_unfinished(&bytes) {
+            size = file.by_ref().take(file::MOST).read_to_end(&mut bytes)?;
         }
-        Ok(Some((String::from_utf8_lossy(&bytes).into_owned(), meta)))
+        Ok(Some((bytes, meta)))
     }
 
     fn trouble(&mut self, path: &str, file: &str, error: &io::Error) {
-        let place = self.shelf.root.join(path).join(file);
-        self.shelf
-            .troubles
-            .push(format!("{}: {error}; skipped", place.display()));
+        self.shelf.is_partial = true;
+        self.tell(&joined(path, file), format_args!("{error}; skipped"));
+    }
+
+    fn tell(&mut self, path: &str, what: fmt::Arguments<'_>) {
+        let place = self.shelf.root.join(path);
+        let place = place.display();
+        self.shelf.troubles.push(format!("{place}: {what}"));
     }
 }
 
 /// Whether front matter begins but doesn't end here.
 fn is_unfinished(bytes: &[u8]) -> bool {
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     bytes.len() >= HEAD
-        && bytes.starts_with(b"---")
-        && split(&String::from_utf8_lossy(bytes)).is_none()
+        && text.starts_with(b"---")
+        && split(&String::from_utf8_lossy(text)).is_none()
 }
 
 fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory
     )
 }
 

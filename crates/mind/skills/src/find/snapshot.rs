@@ -24,6 +24,8 @@ struct File {
     root: PathBuf,
     dirs: BTreeMap<String, i64>,
     troubles: Vec<String>,
+    #[serde(default)]
+    is_partial: bool,
     external: Vec<Shelf>,
 }
 
@@ -41,6 +43,7 @@ pub fn read(path: &Path) -> Vec<Shelf> {
         skills: file.skills,
         category_descriptions: file.category_descriptions,
         troubles: file.troubles,
+        is_partial: file.is_partial,
     };
     std::iter::once(own).chain(file.external).collect()
 }
@@ -58,6 +61,7 @@ pub fn write(path: &Path, shelves: &[Shelf], modes: &Modes) {
         root: own.root,
         dirs: own.dirs,
         troubles: own.troubles,
+        is_partial: own.is_partial,
         external: external.to_vec(),
     };
     let written = serde_json::to_vec(&file).map_err(|error| error.to_string());

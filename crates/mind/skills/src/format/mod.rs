@@ -27,7 +27,7 @@ pub const SUPPORT_DIRS: [&str; 4] = ["references", "templates", "scripts", "asse
 pub struct Document {
     pub front: Map<String, Value>,
     pub body: String,
-    /// What was wrong with the front matter, if it could only be guessed.
+    /// What was wrong with the front matter, if it or a part of it could only be guessed.
     pub trouble: Option<String>,
 }
 
@@ -50,15 +50,27 @@ impl Document {
     pub fn parse(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let Some((front, body)) = split(text) else {
+            let missing = match text.starts_with("---") {
+                true => "the front matter has no end: a line '---' is missing",
+                false => "there is no front matter: a line '---', YAML, a line '---'",
+            };
             return Self {
                 body: text.to_owned(),
+                trouble: Some(missing.to_owned()),
                 ..Self::default()
             };
         };
+        let guessed = |why: &str| {
+            let trouble = format!("the front matter is no valid YAML ({why}); read line by line");
+            (by_lines(front), Some(trouble))
+        };
         let (front, trouble) = match yaml::read(front) {
-            Ok(Value::Object(map)) => (map, None),
-            Ok(_) => (by_lines(front), Some("it is not a mapping".to_owned())),
-            Err(error) => (by_lines(front), Some(error.to_string())),
+            Ok(Value::Object(map)) => {
+                let odd = odd_type(&map);
+                (map, odd)
+            }
+            Ok(_) => guessed("it is not a mapping"),
+            Err(error) => guessed(&error.to_string()),
         };
         Self {
             front,
@@ -71,15 +83,14 @@ impl Document {
     pub fn name(&self, dir_name: &str) -> String {
         let own = self.text("name").filter(|name| !name.is_empty());
         let name = own.unwrap_or_else(|| dir_name.to_owned());
-        name.chars().take(MAX_NAME).collect()
+        one_line(&name).chars().take(MAX_NAME).collect()
     }
 
     /// What it says it is for, else its first line that is no heading.
     pub fn description(&self) -> String {
         let own = self.text("description").filter(|text| !text.is_empty());
         let text = own.unwrap_or_else(|| first_line(&self.body));
-        let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").chars().take(MAX_DESCRIPTION).collect()
+        one_line(&text).chars().take(MAX_DESCRIPTION).collect()
     }
 
     /// The systems it is made for; empty: all.
@@ -163,6 +174,27 @@ pub fn fenced<'t>(text: &'t str, info: &str) -> Vec<&'t str> {
         at += line.len();
     }
     blocks
+}
+
+/// A field of the front matter whose value is of no use.
+fn odd_type(front: &Map<String, Value>) -> Option<String> {
+    let is_text = |value: &Value| value.is_null() || text(value).is_some();
+    let is_names = |value: &Value| is_text(value) || value.is_array();
+    let is_map = |value: &Value| value.is_null() || value.is_object();
+    let wrong = |key: &str, is_right: &dyn Fn(&Value) -> bool, wanted: &str| {
+        let odd = front.get(key).is_some_and(|value| !is_right(value));
+        odd.then(|| format!("'{key}' in the front matter must be {wanted}; left out"))
+    };
+    wrong("name", &is_text, "text")
+        .or_else(|| wrong("description", &is_text, "text"))
+        .or_else(|| wrong("platforms", &is_names, "a list of names"))
+        .or_else(|| wrong("metadata", &is_map, "a mapping"))
+}
+
+/// Nothing that ends a line in the list of skills.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(char::is_control, "")
 }
 
 /// What is left of front matter that is no YAML: `key: value` lines that begin at the margin.

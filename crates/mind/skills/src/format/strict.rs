@@ -6,6 +6,9 @@ use std::path::Path;
 use hermes_home::yaml;
 use serde_json::Value;
 
+use crate::file;
+use crate::guard::{self, Tree};
+
 use super::{Document, FILE, MAX_CONTENT, MAX_DESCRIPTION, MAX_NAME, SUPPORT_DIRS, split, text};
 
 const STANDARD: [&str; 6] = [
@@ -52,16 +55,34 @@ pub fn validate_dir(dir: &Path) -> Report {
     // `.` has no name of its own.
     let dir_name = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let dir_name = dir_name.file_name().unwrap_or_default().to_string_lossy();
-    match fs::read(&file) {
-        Err(error) => wrong(format!("{}: {error}", file.display())),
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Err(_) => wrong(format!("{} is not UTF-8", file.display())),
-            Ok(text) => {
-                let mut report = validate(&text, &dir_name);
-                report.notes.extend(stray(dir));
-                report
-            }
-        },
+    let bytes = match file::read(&file) {
+        Err(error) => return wrong(format!("{}: {error}", file.display())),
+        Ok((_, size)) if size > file::MOST => {
+            return wrong(format!(
+                "{} has {size} bytes; only {} are read",
+                file.display(),
+                file::MOST
+            ));
+        }
+        Ok((bytes, _)) => bytes,
+    };
+    if let Err(odd) = file::judge(&bytes) {
+        return wrong(format!("{}: {odd}", file.display()));
+    }
+    let mut report = validate(&String::from_utf8_lossy(&bytes), &dir_name);
+    report.notes.extend(stray(dir));
+    report.notes.extend(suspicious(dir));
+    report
+}
+
+/// What the guard would say.
+fn suspicious(dir: &Path) -> Vec<String> {
+    match Tree::read(dir) {
+        Err(error) => vec![format!("{}: {error}", dir.display())],
+        Ok(tree) => guard::scan(&tree)
+            .iter()
+            .map(|finding| format!("guard: {finding}"))
+            .collect(),
     }
 }
 

@@ -162,8 +162,9 @@ impl Journal {
     /// All lines that can be read, oldest first.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let path = self.path();
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        // One line that was torn within a character must not hide the others.
+        let text = match fs::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::io("read", &path, &error)),
         };

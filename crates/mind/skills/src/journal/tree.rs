@@ -25,7 +25,11 @@ pub struct Tree {
 
 /// The same with the contents themselves.
 #[derive(Debug, Default)]
-pub struct Contents(BTreeMap<String, Vec<u8>>);
+pub struct Contents {
+    files: BTreeMap<String, Vec<u8>>,
+    /// Links, and what is too much or too large to be kept.
+    left_out: Vec<String>,
+}
 
 impl Tree {
     /// What is at `root`; `None` if nothing is.
@@ -40,7 +44,14 @@ impl Tree {
             true => contents.collect(root, root, DEEPEST)?,
             false => contents.take(String::new(), root)?,
         }
-        Ok((!contents.0.is_empty()).then_some(contents))
+        Ok((!contents.files.is_empty()).then_some(contents))
+    }
+
+    /// What there is in a directory but in no tree of it.
+    pub fn left_out(root: &Path) -> Result<Vec<String>> {
+        let mut contents = Contents::default();
+        contents.collect(root, root, DEEPEST)?;
+        Ok(contents.left_out)
     }
 
     pub fn read(blobs: &Blobs, hash: &str) -> Result<Self> {
@@ -52,7 +63,7 @@ impl Tree {
 impl Contents {
     /// Keeps all of it; gives the tree's own name.
     pub fn save(self, blobs: &Blobs) -> Result<String> {
-        let files = self.0.into_iter();
+        let files = self.files.into_iter();
         let files = files.map(|(name, content)| Ok((name, blobs.put(&content)?)));
         let tree = Tree {
             files: files.collect::<Result<_>>()?,
@@ -64,15 +75,16 @@ impl Contents {
         let entries = fs::read_dir(dir).map_err(|error| Error::io("read", dir, &error))?;
         for entry in entries.flatten() {
             let path = entry.path();
-            // What a link leads to belongs to somebody else.
             let Ok(kind) = entry.file_type() else {
                 continue;
             };
-            if kind.is_dir() && depth > 0 {
-                self.collect(root, &path, depth - 1)?;
-            } else if kind.is_file() && self.0.len() < MOST {
-                let name = path.strip_prefix(root).unwrap_or(&path);
-                self.take(name.to_string_lossy().into_owned(), &path)?;
+            let name = path.strip_prefix(root).unwrap_or(&path);
+            let name = name.to_string_lossy().into_owned();
+            match kind.is_dir() {
+                true if depth > 0 => self.collect(root, &path, depth - 1)?,
+                // What a link leads to belongs to somebody else.
+                false if kind.is_file() && self.files.len() < MOST => self.take(name, &path)?,
+                _ => self.left_out.push(name),
             }
         }
         Ok(())
@@ -80,10 +92,12 @@ impl Contents {
 
     fn take(&mut self, name: String, path: &Path) -> Result<()> {
         let size = fs::metadata(path).map_or(0, |meta| meta.len());
-        if size <= LARGEST {
-            let content = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
-            self.0.insert(name, content);
+        if size > LARGEST {
+            self.left_out.push(name);
+            return Ok(());
         }
+        let content = fs::read(path).map_err(|error| Error::io("read", path, &error))?;
+        self.files.insert(name, content);
         Ok(())
     }
 }

@@ -1,13 +1,14 @@
 //! Taking back what was learned.
 
-use std::fs;
 use std::path::Path;
 
 use hermes_home::replace_file;
 
-use super::{Author, By, Entry, Journal, Subject};
+use super::{Author, By, Entry, Journal, Subject, Tree};
+use crate::Result;
+use crate::manage::archive::put_away;
+use crate::manage::disk::{self, Care};
 use crate::memory::Memory;
-use crate::{Error, Result};
 
 /// What came of an undo.
 #[derive(Debug, PartialEq)]
@@ -28,12 +29,12 @@ pub struct Undone {
 impl Journal {
     /// Makes a subject what it was before entry `number`, if nobody has changed it since.
     pub fn undo(&self, number: u64) -> Result<Undo> {
+        let _lock = self.lock()?;
         let entries = self.entries()?;
         let Some(entry) = entries.iter().find(|entry| entry.number == number) else {
             return Ok(Undo::Unknown);
         };
         // What an editor did a moment ago counts too.
-        let _lock = self.lock()?;
         self.append(&entries, &entry.subject, &Author::of(By::Outside), None)?;
         let entries = self.entries()?;
         let last = entries
@@ -69,29 +70,27 @@ impl Journal {
 
     /// The whole folder changes places with a new one: a reader sees the old or the new.
     fn restore_folder(&self, root: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
-        let aside = |kind: &str| {
-            let name = root.file_name().unwrap_or_default().to_string_lossy();
-            root.with_file_name(format!(".{name}.{kind}-{}", std::process::id()))
-        };
-        let (new, old) = (aside("new"), aside("old"));
-        for (name, content) in files {
-            let path = new.join(name);
-            if let Some(dir) = path.parent() {
-                fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, &error))?;
-            }
-            replace_file(&path, content, &self.modes)?;
+        let own = self.home.join("skills");
+        let _lock = disk::lock(&own)?;
+        if files.is_empty() {
+            // It may hold more than the journal knows.
+            return match root.exists() {
+                true => put_away(root, &own).map(drop),
+                false => Ok(()),
+            };
         }
-        let failed = |error| Error::io("replace", root, &error);
-        if root.exists() {
-            fs::rename(root, &old).map_err(failed)?;
+        let files = files.iter();
+        let files: Vec<(&str, &[u8])> = files
+            .map(|(name, content)| (name.as_str(), content.as_slice()))
+            .collect();
+        let care = Care::Precious(&self.modes);
+        if !root.exists() {
+            return disk::create_dir(root, &files, care, &own);
         }
-        if !files.is_empty() {
-            fs::rename(&new, root).map_err(failed)?;
-        }
-        // What was there is in the journal.
-        fs::remove_dir_all(&old).or_else(|error| match old.exists() {
-            true => Err(failed(error)),
-            false => Ok(()),
-        })
+        let staging = disk::stage(&files, care, &own)?;
+        let left_out = Tree::left_out(root);
+        let kept = left_out.and_then(|names| disk::carry(root, &staging, &names));
+        kept.inspect_err(|_| disk::drop_staged(&staging))?;
+        disk::swap_in(&staging, root, &own)
     }
 }

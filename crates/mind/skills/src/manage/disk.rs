@@ -114,37 +114,68 @@ pub fn create_dir(
     care: Care<'_>,
     own: &Path,
 ) -> Result<()> {
-    let staging = own.join(format!("{STAGING}{:08x}", fastrand::u32(..)));
-    let built = build(&staging, files, care).and_then(|()| {
+    let staging = stage(files, care, own)?;
+    let put = || {
         if let Some(category) = target.parent() {
             fs::create_dir_all(category).map_err(|error| Error::io("create", category, &error))?;
         }
         fs::rename(&staging, target).map_err(|error| Error::io("create", target, &error))
-    });
-    if built.is_err() {
-        // The first error is the one worth telling; the next change sweeps.
-        let _ = fs::remove_dir_all(&staging);
-    }
-    built
+    };
+    put().inspect_err(|_| drop_staged(&staging))
 }
 
-/// Puts other files in place of a directory's. Whoever is killed in between is made good by [`sweep`].
+/// Puts other files in place of a directory's.
 pub fn replace_dir(
     target: &Path,
     files: &[(&str, &[u8])],
     care: Care<'_>,
     own: &Path,
 ) -> Result<()> {
+    let staging = stage(files, care, own)?;
+    swap_in(&staging, target, own)
+}
+
+/// Builds a directory beside the skills.
+pub fn stage(files: &[(&str, &[u8])], care: Care<'_>, own: &Path) -> Result<PathBuf> {
+    let staging = own.join(format!("{STAGING}{:08x}", fastrand::u32(..)));
+    build(&staging, files, care).inspect_err(|_| drop_staged(&staging))?;
+    Ok(staging)
+}
+
+/// Puts a directory that was built in the place of another. Whoever is killed in between is made good by [`sweep`].
+pub fn swap_in(staging: &Path, target: &Path, own: &Path) -> Result<()> {
     let aside = own.join(format!("{ASIDE}{}", aside_name(target, own)));
-    fs::rename(target, &aside).map_err(|error| Error::io("move", target, &error))?;
-    let created = create_dir(target, files, care, own);
-    match &created {
+    let swapped = fs::rename(target, &aside)
+        .map_err(|error| Error::io("move", target, &error))
+        .and_then(|()| {
+            let put = fs::rename(staging, target);
+            put.map_err(|error| match fs::rename(&aside, target) {
+                Ok(()) => Error::io("replace", target, &error),
+                Err(worse) => Error::io("restore", target, &worse),
+            })
+        });
+    match &swapped {
         Ok(()) => drop(fs::remove_dir_all(&aside)), // else the next change sweeps it
-        Err(_) => {
-            fs::rename(&aside, target).map_err(|error| Error::io("restore", target, &error))?
-        }
+        Err(_) => drop_staged(staging),
     }
-    created
+    swapped
+}
+
+/// Keeps what a directory has and one that was built lacks.
+pub fn carry(from: &Path, staging: &Path, names: &[String]) -> Result<()> {
+    for name in names {
+        let (old, new) = (from.join(name), staging.join(name));
+        if let Some(dir) = new.parent() {
+            fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, &error))?;
+        }
+        fs::hard_link(&old, &new).map_err(|error| Error::io("keep", &old, &error))?;
+    }
+    Ok(())
+}
+
+/// The first error is the one worth telling; the next change sweeps.
+pub fn drop_staged(staging: &Path) {
+    let _ = fs::remove_dir_all(staging);
 }
 
 fn build(staging: &Path, files: &[(&str, &[u8])], care: Care<'_>) -> Result<()> {

@@ -8,13 +8,14 @@ pub(crate) use words::Consent;
 pub use words::{Change, Changed, Origin, Refused};
 
 use std::fs;
+use std::path::Path;
 
 use disk::Care;
 use hermes_text::{Mismatch, Occurrences, did_you_mean, replace};
 
 use crate::Error;
 use crate::find::Skill;
-use crate::format::{FILE, MAX_CONTENT, check_category, check_content, check_name};
+use crate::format::{Document, FILE, MAX_CONTENT, check_category, check_content, check_name};
 use crate::guard::{self, Ruling, Tree, Trust, Verdict};
 use crate::provenance::Source;
 use crate::service::Skills;
@@ -83,19 +84,14 @@ impl Skills {
         let category = category.filter(|category| !category.is_empty());
         category.map(check_category).transpose()?;
         let document = check_content(content)?;
-        let known = self.library.skills();
         let target =
             category.map_or_else(|| name.to_owned(), |category| format!("{category}/{name}"));
         let target = self.library.own().join(target);
-        let twin = known
-            .iter()
-            .find(|skill| skill.is_called(name))
-            .map(Skill::dir);
-        if let Some(taken) = twin.or_else(|| target.exists().then(|| target.clone())) {
-            return Err(Refused::new(format!(
-                "A skill named '{name}' already exists at {}. Use patch or edit to change it.",
-                taken.display()
-            )));
+        let key = document.name(name);
+        self.check_free(name, &target)?;
+        self.check_free(&key, &target)?;
+        if target.exists() {
+            return Err(taken(name, &target));
         }
         self.judge(&Tree::of(FILE, content), consent)?;
         let files = [(FILE, content.as_bytes())];
@@ -110,7 +106,6 @@ impl Skills {
             Origin::Foreground => Author::Owner,
             Origin::Review | Origin::Curator => Author::Agent,
         };
-        let key = document.name(name);
         if let Err(error) = self.usage.created(&key, author) {
             tracing::warn!("{key}: {error}");
         }
@@ -126,9 +121,29 @@ impl Skills {
     }
 
     fn edit(&self, skill: &Skill, content: &str, origin: Origin, consent: Consent) -> Outcome {
-        check_content(content)?;
+        let document = check_content(content)?;
         self.check_seen(skill, FILE, origin)?;
+        self.check_renamed(skill, &document)?;
         self.put(skill, FILE, content, "updated", consent)
+    }
+
+    /// A skill may take another name, but not one that is taken.
+    fn check_renamed(&self, skill: &Skill, to: &Document) -> std::result::Result<(), Refused> {
+        let name = to.name(&skill.found.dir_name);
+        match name == skill.found.name {
+            true => Ok(()),
+            false => self.check_free(&name, &skill.dir()),
+        }
+    }
+
+    /// Whether no skill but the one at `own` has this name.
+    fn check_free(&self, name: &str, own: &Path) -> std::result::Result<(), Refused> {
+        let known = self.library.skills();
+        let mut others = known.iter().filter(|skill| skill.dir() != own);
+        match others.find(|skill| skill.is_called(name)) {
+            Some(other) => Err(taken(name, &other.dir())),
+            None => Ok(()),
+        }
     }
 
     /// The text of a file after a patch; the file itself is left alone.
@@ -157,11 +172,12 @@ impl Skills {
         })?;
         match file {
             FILE => {
-                check_content(&changed).map_err(|error| {
+                let document = check_content(&changed).map_err(|error| {
                     Refused::new(format!(
                         "The patch would break SKILL.md, so nothing was changed: {error}"
                     ))
                 })?;
+                self.check_renamed(skill, &document)?;
             }
             _ => check_size(&changed)?,
         }
@@ -260,6 +276,13 @@ impl Skills {
             skill.name()
         )))
     }
+}
+
+fn taken(name: &str, by: &Path) -> Refused {
+    Refused::new(format!(
+        "A skill named '{name}' already exists at {}. Use patch or edit to change it.",
+        by.display()
+    ))
 }
 
 fn remove_file(skill: &Skill, path: &str) -> Outcome {

@@ -26,11 +26,19 @@ pub fn length(entries: &[String]) -> usize {
 
 /// Whether reading and writing a file keeps all of it. One that was edited freely may have lost its shape.
 pub fn survives(text: &str) -> bool {
-    split(text).collect::<Vec<_>>().join(BETWEEN) == text.trim()
+    let entries: Vec<&str> = split(text).collect();
+    // A line that only looks like the one between entries was meant as one: ends of lines differ between systems.
+    let looks_alike = |entry: &&str| entry.lines().any(|line| line.trim() == BETWEEN.trim());
+    entries.join(BETWEEN) == without_mark(text).trim() && !entries.iter().any(looks_alike)
+}
+
+/// Some editors begin a file with a mark that nobody sees.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
-    let entries = text.split(BETWEEN).map(str::trim);
+    let entries = without_mark(text).split(BETWEEN).map(str::trim);
     entries.filter(|entry| !entry.is_empty())
 }
 
@@ -54,6 +62,9 @@ mod tests {
         check("a \n§\n b", &["a", "b"], false);
         check("a\n§\n\n§\nb", &["a", "b"], false);
         check("a § b", &["a § b"], true);
+        check("\u{feff}a\n§\nb", &["a", "b"], true);
+        check("a\r\n§\r\nb", &["a\r\n§\r\nb"], false);
+        check("a\n § \nb", &["a\n § \nb"], false);
     }
 
     proptest! {

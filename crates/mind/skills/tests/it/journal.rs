@@ -1,6 +1,7 @@
 //! What was learned can be seen and taken back.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use hermes_skills::journal::{Author, By, Subject, Undo};
 use hermes_skills::memory::Target;
@@ -85,8 +86,10 @@ fn a_line_that_was_cut_off_is_no_line() {
     desk.write(Target::User, "one");
     let path = desk.home.dir().join("learning/journal.jsonl");
     catch_up(&desk);
-    let mut text = fs::read_to_string(&path).unwrap();
-    text.push_str("{\"number\": 2, \"at\"");
+    let mut text = fs::read(&path).unwrap();
+    // Within a character, too.
+    text.extend(b"{\"number\": 2, \"name\": \"\xc3");
+    assert!(String::from_utf8(text.clone()).is_err());
     fs::write(&path, text).unwrap();
     desk.write(Target::User, "two");
     let noted = desk
@@ -94,4 +97,33 @@ fn a_line_that_was_cut_off_is_no_line() {
         .keep(&Subject::Memory(Target::User), &Author::of(By::Owner));
     assert_eq!(noted.unwrap().unwrap().number, 2);
     assert_eq!(desk.journal.entries().unwrap().len(), 2);
+}
+
+#[test]
+fn what_the_journal_does_not_keep_stays_through_an_undo() {
+    let desk = Desk::new();
+    let skills = desk.home.dir().join("skills");
+    let dir = skills.join("one");
+    fs::create_dir_all(dir.join("assets")).unwrap();
+    fs::write(dir.join("SKILL.md"), "first").unwrap();
+    fs::write(dir.join("assets/large"), vec![7; (1 << 20) + 1]).unwrap();
+    symlink("SKILL.md", dir.join("link")).unwrap();
+    catch_up(&desk);
+    fs::write(dir.join("SKILL.md"), "second").unwrap();
+    catch_up(&desk);
+    assert!(matches!(desk.journal.undo(2).unwrap(), Undo::Done(_)));
+    assert_eq!(fs::read_to_string(dir.join("link")).unwrap(), "first");
+    assert_eq!(
+        fs::metadata(dir.join("assets/large")).unwrap().len(),
+        (1 << 20) + 1
+    );
+    // Gone with the skill, but not lost.
+    assert!(matches!(desk.journal.undo(1).unwrap(), Undo::Done(_)));
+    assert!(!dir.exists() && skills.join(".archive/one/assets/large").is_file());
+    let left = fs::read_dir(&skills).unwrap().flatten();
+    let left = left.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        name.starts_with(".staging") || name.starts_with(".aside")
+    });
+    assert_eq!(left.count(), 0);
 }

@@ -7,6 +7,7 @@
     reason = "tests fail by panicking and start programs themselves"
 )]
 
+mod bad;
 mod bundled;
 mod crash;
 mod curator;
