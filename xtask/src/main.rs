@@ -44,7 +44,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "bench",
-        "figures beside Python's [--json] [--quick] [start|talk|stream|failover|resume|compact|batch|turns|children|store|mcp|gate|sandbox|kill|crowd]",
+        "figures beside Python's [--json] [--quick] [start|talk|stream|failover|resume|compact|batch|turns|children|store|mcp|gate|sandbox|skills|learn|kill|crowd]",
         bench::run,
     ),
     (

@@ -6,10 +6,12 @@ mod compact;
 mod durability;
 mod failover;
 mod gate;
+mod learn;
 mod mcp;
 mod redact;
 mod resume;
 mod sandbox;
+mod skills;
 mod start;
 mod store;
 mod stream;
@@ -46,6 +48,8 @@ const GROUPS: &[(&str, Group)] = &[
     ("audit", audit::rows),
     ("redact", redact::rows),
     ("sandbox", sandbox::rows),
+    ("skills", skills::rows),
+    ("learn", learn::rows),
     ("kill", durability::kill_rows),
     ("crowd", durability::crowd_rows),
 ];

@@ -79,6 +79,8 @@ impl Live {
             return;
         };
         let Some(model) = self.reviewer(review.reviewer) else {
+            // There may be one the next time it is due.
+            self.counters.done();
             return;
         };
         let scope = Scope {

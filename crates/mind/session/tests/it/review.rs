@@ -1,13 +1,18 @@
 //! Looking back after some turns.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use hermes_agent::Toolbox;
 use hermes_session::{Busy, Feed, Input, Review, Reviewer, Session, Told, Which};
-use hermes_testkit::doubles::Canned;
-use hermes_types::{AgentEvent, Args, CallCx, Message, Parallel, Role, Tool, ToolOutput, ToolSpec};
+use hermes_testkit::doubles::{Canned, CannedModel};
+use hermes_types::{
+    AgentEvent, Args, CallCx, Message, ModelClient, ModelError, ModelErrorKind, Models, Parallel,
+    Purpose, Role, Tool, ToolOutput, ToolSpec,
+};
 use pretty_assertions::assert_eq;
 use serde_json::json;
 
@@ -68,7 +73,18 @@ impl Reviewed {
     }
 
     async fn open(&self, which: Which) -> (Session, hermes_session::Live, Feed) {
+        self.open_with(which, self.bench.model.clone(), Reviewer::Same)
+            .await
+    }
+
+    async fn open_with(
+        &self,
+        which: Which,
+        models: Arc<dyn Models>,
+        reviewer: Reviewer,
+    ) -> (Session, hermes_session::Live, Feed) {
         let mut opening = self.bench.opening(which, Busy::Queue);
+        opening.models = models;
         let named = |name, whose| tool(name, whose, &self.calls);
         let tools = ["memory", "skill_manage", "terminal"].map(|name| named(name, "owner's"));
         let toolbox = Toolbox::new(tools);
@@ -79,7 +95,7 @@ impl Reviewed {
             skills_every: 0,
             tools: Arc::new(move || own.to_vec()),
             told: Told::Yes,
-            reviewer: Reviewer::Same,
+            reviewer,
         };
         let (session, live, feed) = Session::open(opening).await.unwrap();
         (session, live.with_review(review), feed)
@@ -204,4 +220,44 @@ async fn turns_of_an_earlier_process_count() {
         session.send(Input::Close).await;
     };
     tokio::join!(second, live.run());
+}
+
+/// A model for reviews that is not there at first.
+struct Late {
+    model: Arc<CannedModel>,
+    asked: AtomicBool,
+}
+
+impl Models for Late {
+    fn client(&self, _: &Purpose) -> Result<Arc<dyn ModelClient>, ModelError> {
+        match self.asked.swap(true, Ordering::Relaxed) {
+            true => Ok(self.model.clone()),
+            false => Err(ModelError::new(ModelErrorKind::NotConfigured, "not yet")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn when_nobody_can_review_the_next_time_is_another_chance() {
+    let texts = ["one", "two", "three", "four", "Nothing to save."].map(Canned::text);
+    let reviewed = Reviewed::new(texts).await;
+    let late = Arc::new(Late {
+        model: reviewed.bench.model.clone(),
+        asked: AtomicBool::default(),
+    });
+    let (session, live, feed) = reviewed.open_with(Which::New, late, Reviewer::Other).await;
+    let face = async {
+        for text in ["1", "2", "3", "4"] {
+            say(&session, &feed, text).await;
+        }
+        let reviewing = async {
+            while reviewed.bench.model.requests().len() < 5 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let seen = tokio::time::timeout(Duration::from_secs(10), reviewing).await;
+        session.send(Input::Close).await;
+        seen.unwrap();
+    };
+    tokio::join!(face, live.run());
 }

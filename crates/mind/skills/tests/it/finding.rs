@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::time::Duration;
 
 use hermes_skills::{Offer, Place, Scope, Skills, Switch, disabled, switch};
 use pretty_assertions::assert_eq;
@@ -288,43 +287,4 @@ fn switching_writes_one_list() {
     };
     assert_eq!(off("cli"), ["b"]);
     assert_eq!(off("telegram"), ["a", "b"]);
-}
-
-/// Figures for whoever asks: `cargo nextest run -p hermes-skills --release --run-ignored only --no-capture speed`.
-#[test]
-#[ignore = "a measurement, not a test: run it by name in a release build"]
-fn speed_of_five_hundred() {
-    let bench = Bench::new();
-    for n in 0..500 {
-        let about =
-            "Do one of the many things that a person may want to be done, and say how it was done.";
-        let front = format!(
-            "name: skill-{n:03}\ndescription: {about}\nmetadata:\n  hermes:\n    tags: [a, b]"
-        );
-        bench.skill(
-            &format!("category-{}/skill-{n:03}", n % 12),
-            &front,
-            &"Words of instruction.\n".repeat(200),
-        );
-    }
-    let skills = bench.skills();
-    let time = |label: &str, prepare: &dyn Fn()| {
-        let mut best = Duration::MAX;
-        for _ in 0..5 {
-            prepare();
-            let begun = std::time::Instant::now();
-            assert_eq!(
-                skills
-                    .prompt(&Offer::default())
-                    .unwrap()
-                    .matches("    - ")
-                    .count(),
-                500
-            );
-            best = best.min(begun.elapsed());
-        }
-        println!("{label}: {best:?}");
-    };
-    time("cold", &|| skills.library().forget());
-    time("warm", &|| ());
 }
