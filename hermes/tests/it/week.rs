@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::{SignedDuration, Timestamp};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
@@ -54,6 +55,7 @@ fn what_was_learned_makes_the_work_shorter() {
     assert!(2.0 * last <= first, "{first} calls, then {last}");
     week.was_counted();
     week.was_noted();
+    week.is_put_away_when_nobody_needs_it();
 }
 
 #[test]
@@ -204,6 +206,38 @@ impl Week {
         assert_eq!(authors, ["review", "agent"]);
         let text = self.bench.home.read(format!("skills/{SKILL}/SKILL.md"));
         assert!(text.contains("./tools/ship.sh live"), "{text}");
+    }
+
+    /// Three months later: what the agent made itself is archived, what its owner wrote stays, and nobody is
+    /// offered the skill any more.
+    fn is_put_away_when_nobody_needs_it(&self) {
+        let home = &self.bench.home;
+        let text = home.read(format!("skills/{SKILL}/SKILL.md"));
+        home.write(
+            "skills/mine/SKILL.md",
+            "---\nname: mine\ndescription: d\n---\nx\n",
+        );
+        let mut usage: Value = serde_json::from_str(&home.read("skills/.usage.json")).unwrap();
+        let long_ago = Timestamp::now() - SignedDuration::from_hours(91 * 24);
+        let long_ago = json!(long_ago.to_string());
+        usage["mine"] = json!({"created_by": null, "state": "active", "pinned": false});
+        for name in [SKILL, "mine"] {
+            for field in [
+                "created_at",
+                "last_used_at",
+                "last_viewed_at",
+                "last_patched_at",
+            ] {
+                usage[name][field] = long_ago.clone();
+            }
+        }
+        home.write("skills/.usage.json", usage.to_string());
+        self.bench.run(&["curator", "run"]).ok();
+        assert!(!home.exists(format!("skills/{SKILL}")));
+        assert_eq!(home.read(format!("skills/.archive/{SKILL}/SKILL.md")), text);
+        assert!(home.exists("skills/mine/SKILL.md"));
+        self.deploys(CONVERSATIONS + 1);
+        assert_eq!(self.calls()[&(CONVERSATIONS + 1)], ["terminal"; 6]);
     }
 }
 
