@@ -8,10 +8,10 @@ use std::time::SystemTime;
 use futures::future::{BoxFuture, FutureExt};
 use futures::stream::{self, BoxStream, StreamExt};
 use hermes_types::{
-    Act, Answer, Args, Asker, CallCx, Cost, FileError, Finish, FunctionCall, Journal, Message,
-    ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo, ModelReply, ModelRequest,
-    Models, Progress, Purpose, Question, Scope, SessionId, Shorter, Stat, ToolCall, ToolCaller,
-    ToolOutput, Usage, Whom, Witness, Workspace,
+    Act, Answer, Args, Asker, CallCx, Cost, Exchange, FileError, Finish, FunctionCall, Journal,
+    MemoryNews, MemoryProvider, Message, ModelClient, ModelError, ModelErrorKind, ModelEvent,
+    ModelInfo, ModelReply, ModelRequest, Models, Progress, Purpose, Question, Scope, SessionId,
+    Shorter, Stat, Tool, ToolCall, ToolCaller, ToolOutput, Usage, Whom, Witness, Workspace,
 };
 use serde_json::Value;
 
@@ -373,6 +373,97 @@ impl Witness for MemoryWitness {
     fn saw(&self, act: Act) -> BoxFuture<'_, Option<String>> {
         self.acts.lock().unwrap().push(act);
         async { self.says.clone() }.boxed()
+    }
+}
+
+/// A memory outside that recalls what it was told to, and remembers what it heard.
+#[derive(Default)]
+pub struct CannedMemory {
+    recalls: Option<Result<String, String>>,
+    tools: Vec<Arc<dyn Tool>>,
+    heard: Mutex<Vec<Heard>>,
+}
+
+/// What [`CannedMemory`] was asked and told, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    Asked(String),
+    Kept(Exchange),
+    News(MemoryNews),
+}
+
+impl CannedMemory {
+    /// Recalls the same whatever it is asked.
+    pub fn recalling(recalls: Result<&str, &str>) -> Self {
+        let recalls = recalls.map(str::to_owned).map_err(str::to_owned);
+        Self {
+            recalls: Some(recalls),
+            ..Self::default()
+        }
+    }
+
+    /// Neither recalls nor takes in anything before its time is up.
+    pub fn hanging() -> Self {
+        Self::default()
+    }
+
+    #[must_use]
+    pub fn with_tools(self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let tools = tools.into_iter().collect();
+        Self { tools, ..self }
+    }
+
+    pub fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    fn hear(&self, heard: Heard) {
+        self.heard.lock().unwrap().push(heard);
+    }
+}
+
+impl std::fmt::Debug for CannedMemory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CannedMemory").finish_non_exhaustive()
+    }
+}
+
+impl MemoryProvider for CannedMemory {
+    fn name(&self) -> &str {
+        "canned"
+    }
+
+    fn recall<'a>(&'a self, words: &'a str, _: &'a Scope) -> BoxFuture<'a, Result<String, String>> {
+        self.hear(Heard::Asked(words.to_owned()));
+        match self.recalls.clone() {
+            Some(recalls) => async { recalls }.boxed(),
+            None => std::future::pending().boxed(),
+        }
+    }
+
+    fn keep<'a>(
+        &'a self,
+        exchange: &'a Exchange,
+        _: &'a Scope,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        self.hear(Heard::Kept(exchange.clone()));
+        match self.recalls {
+            Some(_) => async { Ok(()) }.boxed(),
+            None => std::future::pending().boxed(),
+        }
+    }
+
+    fn noted<'a>(
+        &'a self,
+        news: &'a MemoryNews,
+        _: &'a Scope,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        self.hear(Heard::News(news.clone()));
+        async { Ok(()) }.boxed()
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        self.tools.clone()
     }
 }
 

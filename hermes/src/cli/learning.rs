@@ -11,6 +11,19 @@ pub enum Memory {
         #[command(flatten)]
         json: Json,
     },
+    /// Choose a memory outside, besides the files
+    Setup {
+        /// mcp:SERVER for a configured MCP server, or none; without one you are asked
+        name: Option<String>,
+        /// The server's tool that looks things up
+        #[arg(long, value_name = "TOOL")]
+        recall: Option<String>,
+        /// The server's tool that takes things in
+        #[arg(long, value_name = "TOOL")]
+        keep: Option<String>,
+    },
+    /// Only the files again
+    Off,
     /// Forget what is remembered; `hermes journey undo` brings it back
     Reset {
         #[arg(long, value_parser = ["all", "memory", "user"], default_value = "all")]

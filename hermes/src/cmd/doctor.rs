@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use hermes_home::{audit, doctor};
+use hermes_skills::memory::Memory;
 use hermes_types::{Finding, Level};
 use serde_json::{Value, json};
 
@@ -55,6 +56,7 @@ fn examine(app: &App) -> Sections {
         ("Configuration", doctor::configuration(&app.home, &app.env)),
         ("Home", doctor::directories(&app.home)),
         ("Conversations", hermes_store::check(&app.home.state_db())),
+        ("Memory", Memory::findings(&app.home, &app.settings)),
         ("Audit log", vec![audit::check(&app.home, &app.settings)]),
         ("External programs", externals(app)),
     ];

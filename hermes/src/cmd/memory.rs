@@ -1,14 +1,14 @@
-//! `hermes memory`: what every session begins with.
+//! `hermes memory`: what every session begins with, and who remembers besides.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use hermes_lines::printable;
 use hermes_skills::journal::{Author, By, Journal, Subject};
-use hermes_skills::memory::{Memory, Target};
-use serde_json::{Value, json};
+use hermes_skills::memory::{Choice, ELSEWHERE, Memory, ServerTools, Shown, Target, ToolUse};
+use serde_json::Value;
 
-use super::confirm;
+use super::{ask, confirm};
 use crate::cli::{self, Format};
 use crate::wire::App;
 
@@ -16,40 +16,135 @@ pub fn run(app: &mut App, action: Option<&cli::Memory>) -> Result<()> {
     match action {
         Some(cli::Memory::Reset { target, yes }) => reset(app, target, *yes),
         Some(cli::Memory::Status { json }) => status(app, (*json).into()),
+        Some(cli::Memory::Setup { name, recall, keep }) => {
+            let tools = (recall.as_deref(), keep.as_deref());
+            setup(app, name.as_deref(), tools)
+        }
+        Some(cli::Memory::Off) => choose(app, &Choice::BuiltIn),
         None => status(app, Format::Text),
     }
 }
 
 fn status(app: &mut App, format: Format) -> Result<()> {
-    let memory = Memory::new(&app.home, &app.settings);
-    let mut stores = Vec::new();
-    for target in Target::ALL {
-        let notes = memory.notes(target);
-        let entries = notes.map(|notes| notes.entries()).transpose()?;
-        let path = Memory::path(app.home.dir(), target);
-        if format == Format::Json {
-            stores.push(json!({
-                "target": target.name(), "path": path, "enabled": notes.is_some(),
-                "usage": notes.map(|notes| notes.usage(entries.as_deref().unwrap_or_default())),
-                "entries": entries,
-            }));
-            continue;
+    let choice = Choice::read(&app.settings);
+    let stores = Memory::new(&app.home, &app.settings).shown(&app.home);
+    if format == Format::Json {
+        let stores: Vec<Value> = stores.iter().map(Shown::to_json).collect();
+        return Ok(app.out.json(&Value::from(stores))?);
+    }
+    for store in stores {
+        let heading = app.out.heading(store.target.file());
+        let state = app.out.faint(store.state());
+        writeln!(app.out, "{heading}  {state}")?;
+        if let Some(problem) = &store.problem {
+            let problem = app.out.warn(printable(problem));
+            writeln!(app.out, "{problem}")?;
         }
-        let heading = app.out.heading(target.file());
-        let usage = match (notes, &entries) {
-            (Some(notes), Some(entries)) => notes.usage(entries),
-            _ => "off".to_owned(),
-        };
-        let usage = app.out.faint(usage);
-        writeln!(app.out, "{heading}  {usage}")?;
-        for entry in entries.into_iter().flatten() {
+        for entry in store.entries {
             let entry = printable(&entry).replace('\n', "\n  ");
             writeln!(app.out, "- {entry}")?;
         }
     }
-    if format == Format::Json {
-        app.out.json(&Value::from(stores))?;
+    let tools = choice.tools().map(|tools| format!(": {tools}"));
+    let line = format!("provider: {choice}{}", tools.unwrap_or_default());
+    writeln!(app.out, "{}", printable(&line))?;
+    if let Some(problem) = choice.problem() {
+        let problem = app.out.warn(printable(&problem));
+        writeln!(app.out, "{problem}")?;
     }
+    Ok(())
+}
+
+/// The names that can be chosen.
+fn names(app: &App) -> Vec<String> {
+    let servers = app.settings.get("mcp_servers").and_then(Value::as_object);
+    let servers = servers.into_iter().flat_map(|servers| servers.keys());
+    let servers = servers.map(|server| format!("mcp:{server}"));
+    std::iter::once("none".to_owned()).chain(servers).collect()
+}
+
+fn setup(app: &mut App, name: Option<&str>, tools: (Option<&str>, Option<&str>)) -> Result<()> {
+    let known = names(app);
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => pick(app, &known)?,
+    };
+    let choice = match Choice::named(&name) {
+        Choice::BuiltIn => Choice::BuiltIn,
+        Choice::Server(server) if known.contains(&name) => with_tools(app, server, tools)?,
+        other => {
+            let unknown = format!("there is no memory provider '{name}'");
+            let elsewhere = ELSEWHERE.contains(&name.as_str());
+            let why = other.problem().filter(|_| elsewhere).unwrap_or(unknown);
+            bail!("{why}; known here: {}", known.join(", "));
+        }
+    };
+    choose(app, &choice)
+}
+
+fn pick(app: &mut App, known: &[String]) -> Result<String> {
+    if !std::io::stdin().is_terminal() {
+        bail!(
+            "there is no terminal to ask on: name one of {}",
+            known.join(", ")
+        );
+    }
+    for (index, name) in known.iter().enumerate() {
+        writeln!(app.out, "  {}  {}", index + 1, printable(name))?;
+    }
+    let elsewhere = format!("not available in this build: {}", ELSEWHERE.join(", "));
+    let elsewhere = app.out.faint(elsewhere);
+    writeln!(app.out, "{elsewhere}")?;
+    let answer = ask(app, "Which memory besides the files? ")?;
+    let place = answer.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+    let chosen = place.and_then(|place| known.get(place).cloned());
+    Ok(chosen.unwrap_or(answer))
+}
+
+/// Which tools of the server: as said, as set before, or as somebody answers.
+fn with_tools(
+    app: &mut App,
+    server: ServerTools,
+    (recall, keep): (Option<&str>, Option<&str>),
+) -> Result<Choice> {
+    let before = match Choice::read(&app.settings) {
+        Choice::Server(set) if set.server == server.server => set,
+        _ => ServerTools::default(),
+    };
+    let argument = |what: &str| app.settings.text(&format!("memory.mcp.{what}_argument"));
+    let arguments = (argument("recall").to_owned(), argument("keep").to_owned());
+    let used = |tool: &str, argument: &str| {
+        (!tool.is_empty()).then(|| ToolUse {
+            tool: tool.to_owned(),
+            argument: argument.to_owned(),
+        })
+    };
+    let mut tools = ServerTools {
+        recall: used(recall.unwrap_or_default(), &arguments.0).or(before.recall),
+        keep: used(keep.unwrap_or_default(), &arguments.1).or(before.keep),
+        ..server
+    };
+    if tools.recall.is_none() && tools.keep.is_none() {
+        if !std::io::stdin().is_terminal() {
+            bail!("say which of the server's tools to use: --recall TOOL, --keep TOOL or both");
+        }
+        let answer = ask(app, "Its tool that looks things up (empty: none): ")?;
+        tools.recall = used(&answer, &arguments.0);
+        let answer = ask(app, "Its tool that takes things in (empty: none): ")?;
+        tools.keep = used(&answer, &arguments.1);
+    }
+    let choice = Choice::Server(tools);
+    match choice.problem() {
+        Some(problem) => bail!(problem),
+        None => Ok(choice),
+    }
+}
+
+fn choose(app: &mut App, choice: &Choice) -> Result<()> {
+    choice.save(&app.home)?;
+    let tools = choice.tools().map(|tools| format!(": {tools}"));
+    let line = format!("memory provider: {choice}{}", tools.unwrap_or_default());
+    writeln!(app.out, "{}", printable(&line))?;
     Ok(())
 }
 

@@ -58,6 +58,8 @@ fn command(home: &TempHome, args: &[&str]) -> Cmd {
     // The tests may run in a container, where modes are otherwise left to the surroundings.
     home.cmd(env!("CARGO_BIN_EXE_hermes"))
         .args(args)
+        // Most tests read lines; those of the screen ask for it.
+        .env("HERMES_TUI", "0")
         .env("HERMES_CONTAINER", "0")
 }
 

@@ -5,6 +5,7 @@ mod event;
 mod finding;
 mod ids;
 mod journal;
+mod memory;
 mod message;
 mod model;
 mod purse;
@@ -19,6 +20,9 @@ pub use event::{AgentEvent, Background, Child, Compacted, Opened, TurnEnd};
 pub use finding::{Finding, Level, Repair};
 pub use ids::SessionId;
 pub use journal::{Journal, Shorter};
+pub use memory::{
+    Exchange, MemoryNews, MemoryProvider, MemorySession, MemoryWrite, SwitchedBy, WriteOrigin,
+};
 pub use message::{Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall};
 pub use model::{
     Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,

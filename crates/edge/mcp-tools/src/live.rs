@@ -13,6 +13,7 @@ use hermes_mcp::{
 use tokio::time::timeout;
 
 use crate::config::{Auth, Entry, Problem, Servers};
+use crate::redact::Secrets;
 use crate::result::Caches;
 use crate::sampling::{ChooseModel, Counters, ModelSampler};
 use crate::toolset::{Listing, Toolset};
@@ -259,6 +260,15 @@ impl LiveServers {
 
     pub fn server(&self, name: &str) -> Option<Server> {
         self.state().servers.get(name).map(|one| one.server.clone())
+    }
+
+    /// What must not appear in any text about a server.
+    pub(crate) fn secrets(&self, name: &str) -> Secrets {
+        let state = self.state();
+        let known = state.servers.get(name);
+        known
+            .map(|one| one.entry.secrets.and(one.server.secrets()))
+            .unwrap_or_default()
     }
 
     pub fn reports(&self) -> Vec<Report> {

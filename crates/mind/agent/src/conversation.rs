@@ -7,7 +7,7 @@ use hermes_types::{
 };
 
 use crate::compact::Load;
-use crate::request;
+use crate::{recalled, request};
 
 /// What was said, and where it is written down.
 pub struct Conversation {
@@ -78,6 +78,11 @@ impl Conversation {
         self.messages.push(message);
         // Two user messages in a row become one, in memory as on the wire.
         request::mend(&mut self.messages);
+    }
+
+    /// The turn is over: nothing goes out with its message any more.
+    pub(crate) fn forget_recalled(&mut self) {
+        recalled::forget(&mut self.messages);
     }
 
     /// Goes on with fewer messages, and with another prompt if there is one. The session it goes on in, if that

@@ -11,6 +11,7 @@ mod json;
 mod ladder;
 mod names;
 mod pipeline;
+mod recalled;
 mod recover;
 mod request;
 mod spend;
@@ -29,6 +30,7 @@ pub use compact::{
 pub use conversation::Conversation;
 pub use guard::{Counts, GuardLimits};
 pub use hints::Hints;
+pub use recalled::with_recalled;
 pub use steer::Steer;
 pub use todo::Todo;
 pub use toolbox::Toolbox;

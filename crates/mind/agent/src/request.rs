@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use hermes_types::{Content, Message, Role};
 
-use crate::calls;
+use crate::{calls, recalled};
 
 const CORRUPTED: &str = "[The arguments of this call were corrupted and have been dropped.] ";
 const UNANSWERED: &str = "[No result was recorded for this call.]";
@@ -32,6 +32,7 @@ pub fn outgoing(messages: &[Message], scaffold: &[Message]) -> Vec<Message> {
     drop_strays(&mut out);
     answer_all(&mut out);
     merge_users(&mut out);
+    recalled::speak(&mut out);
     out
 }
 
@@ -121,6 +122,7 @@ fn merge_users(messages: &mut Vec<Message>) {
         {
             text.push_str("\n\n");
             text.push_str(more);
+            recalled::hand_on(&message, last);
             continue;
         }
         out.push(message);

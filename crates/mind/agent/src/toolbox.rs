@@ -44,6 +44,15 @@ impl Toolbox {
         }
     }
 
+    /// Tools beside these; a name that is taken stays with whom it belongs to.
+    #[must_use]
+    pub fn beside(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        Self {
+            aliases: self.aliases.clone(),
+            ..Self::new(self.tools.values().cloned().chain(tools))
+        }
+    }
+
     /// The same names, with other tools behind them.
     #[must_use]
     pub fn map<T: Tool + 'static>(&self, change: impl Fn(&Arc<dyn Tool>) -> Arc<T>) -> Self {

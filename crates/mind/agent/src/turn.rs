@@ -1,5 +1,6 @@
 //! One turn: from a user's message to an answer, through as many replies and tools as it takes.
 
+use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -87,13 +88,24 @@ pub(crate) const SUMMARISE: &str = "[The step limit of this turn is reached. Wit
 impl Turn {
     /// Runs until there is an answer, an error or an interrupt. The conversation is valid afterwards.
     pub async fn run(self, conversation: &mut Conversation, prompt: Message) -> TurnEnd {
+        self.run_when(conversation, std::future::ready(prompt))
+            .await
+    }
+
+    /// The same with a prompt that takes a while: the turn has begun as soon as somebody waits for it.
+    pub async fn run_when(
+        self,
+        conversation: &mut Conversation,
+        prompt: impl Future<Output = Message>,
+    ) -> TurnEnd {
         self.events.send(AgentEvent::TurnStarted);
         let mut end = TurnEnd::default();
         match self.affordable() {
             Ok(()) => {
                 let before = conversation.messages().len();
-                conversation.push(prompt).await;
+                conversation.push(prompt.await).await;
                 self.climb(conversation, &mut end).await;
+                conversation.forget_recalled();
                 self.settle(conversation.messages().get(before..), &mut end);
             }
             // Nothing was asked, so nothing is remembered.

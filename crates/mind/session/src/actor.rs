@@ -13,8 +13,8 @@ use hermes_skills::Skills;
 use hermes_skills::curator::Curator;
 use hermes_store::Store;
 use hermes_types::{
-    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, Witness,
-    Workspace,
+    AgentEvent, Answer, Message, ModelClient, ModelError, Models, Scope, SessionId, SwitchedBy,
+    Witness, Workspace,
 };
 use jiff::Zoned;
 use tokio::sync::{mpsc, watch};
@@ -27,6 +27,8 @@ use crate::command::Then;
 use crate::controls::Controls;
 use crate::feed::{Feed, Source, feed};
 use crate::jobs::{Forget, StopJobs};
+use crate::learned::Learned;
+use crate::memory_provider::{Outside, words};
 use crate::personality::Personalities;
 use crate::references::{Attach, Said};
 use crate::review::{Counters, Review};
@@ -163,6 +165,8 @@ impl Session {
             skills: None,
             curator: None,
             review: None,
+            outside: None,
+            learned: None,
             counters: Counters::default(),
             controls: None,
             tasks: Tasks::default(),
@@ -209,7 +213,7 @@ pub struct Live {
     incoming: mpsc::Receiver<Input>,
     /// Prompts that came while a turn ran.
     pub(crate) waiting: VecDeque<Said>,
-    asker: Arc<SessionAsker>,
+    pub(crate) asker: Arc<SessionAsker>,
     steer: Steer,
     hints: Arc<Mutex<Hints>>,
     scope: Scope,
@@ -228,6 +232,9 @@ pub struct Live {
     pub(crate) skills: Option<Arc<Skills>>,
     pub(crate) curator: Option<Arc<Curator>>,
     pub(crate) review: Option<Review>,
+    /// A memory beside the notes of our own.
+    pub(crate) outside: Option<Outside>,
+    pub(crate) learned: Option<Learned>,
     pub(crate) counters: Counters,
     pub(crate) controls: Option<Controls>,
     /// What runs beside the conversation.
@@ -288,6 +295,7 @@ impl Live {
             }
         }
         self.end_with("cli_close").await;
+        self.leave_outside().await;
     }
 
     async fn next_prompt(&mut self) -> Option<Said> {
@@ -309,8 +317,10 @@ impl Live {
                     Then::Leave => return None,
                 },
                 Input::Skill { name, words } => {
-                    if let Some(prompt) = self.skill(&name, &words).await {
-                        return Some(prompt);
+                    let prompt = self.skill(&name, &words).await;
+                    // Whoever has one question only and no skill for it is told why, and nothing follows.
+                    if prompt.is_some() || self.span == Span::OneTurn {
+                        return prompt;
                     }
                 }
                 Input::Close => return None,
@@ -362,16 +372,20 @@ impl Live {
             purse: self.purses.turn.clone(),
             ..self.work()
         };
+        let asked = words(&said.message);
+        let prompt = self.attaching(said, &scope);
+        let prompt = self.recalling(prompt, &scope);
         // The turn has the conversation for itself; everything else stays with us meanwhile.
         let mut conversation = self.conversation.hand_over();
         let (end, after) = {
-            let (prompt, turn) = (self.attaching(said, &scope), self.prepare(&scope));
-            let running = async { turn.run(&mut conversation, prompt.await).await };
+            let turn = self.prepare(&scope);
+            let running = turn.run_when(&mut conversation, prompt);
             tokio::pin!(running);
             self.watch(running, &scope).await
         };
         self.conversation = conversation;
         self.follow();
+        self.keep_outside(asked, &end);
         if after == After::Turn && self.span == Span::Open {
             self.look_back(&end);
         }
@@ -397,7 +411,16 @@ impl Live {
     /// Takes note of where the conversation is now.
     pub(crate) fn follow(&mut self) {
         let current = self.current.borrow().clone();
-        (self.id, self.task) = (current.row, current.task);
+        if self.id == current.row {
+            return;
+        }
+        let why = match self.task == current.task {
+            true => SwitchedBy::Compression,
+            false => SwitchedBy::Owner,
+        };
+        let before = std::mem::replace(&mut self.id, current.row);
+        self.task = current.task;
+        self.switched(before, why);
     }
 
     /// Waits for the end of some work while taking in what comes.

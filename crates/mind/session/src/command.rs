@@ -30,6 +30,7 @@ impl Live {
             "retry" => return self.retry().await,
             "queue" | "steer" => return self.say_now(slash.name, rest),
             "compress" => return self.compress(rest).await,
+            "journey" => return self.journey(rest).await,
             _ => {}
         }
         let said = match slash.name {
@@ -72,6 +73,8 @@ impl Live {
             "yolo" => self.turn_yolo(),
             "skills" => self.list_skills(rest),
             "curator" => self.ask_curator(rest).await,
+            "memory" => self.show_memory(rest),
+            "journey" => self.show_journey(rest).await,
             "reload-skills" => self.reload_skills(),
             "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other if slash.face == Face::Screen => format!("/{other} needs a screen"),
@@ -323,6 +326,7 @@ impl Live {
         if self.conversation.messages().is_empty() {
             return;
         }
+        self.ended();
         if let Err(error) = self
             .opening
             .store

@@ -6,11 +6,23 @@ use hermes_skills::Skills;
 use hermes_skills::slash::command;
 use hermes_types::Message;
 
-use crate::actor::Live;
+use crate::actor::{Input, Live};
 use crate::references::Said;
-use crate::slash::TABLE;
+use crate::slash::{TABLE, Typed, read_with};
 
 const NONE: &str = "there are no skills here";
+
+/// What a single question asks for: with `/NAME` in front, that skill.
+pub fn asked(skills: Option<&Skills>, prompt: &str) -> Input {
+    let is_skill = |word: &str| skills.is_some_and(|skills| skills.has_command(word));
+    match read_with(prompt, &is_skill) {
+        Typed::Skill { name, rest } => Input::Skill {
+            name: name.to_owned(),
+            words: rest.to_owned(),
+        },
+        _ => Input::Prompt(Message::user(prompt)),
+    }
+}
 
 impl Live {
     /// With skills that can be called.

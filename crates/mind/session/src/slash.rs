@@ -273,6 +273,24 @@ pub const TABLE: &[Slash] = &[
     },
     Slash {
         anytime: true,
+        ..slash(
+            "memory",
+            "",
+            "what every session begins with, as it is now",
+            "Info",
+        )
+    },
+    Slash {
+        anytime: true,
+        ..slash(
+            "journey",
+            "[N|show N|undo N]",
+            "what was learned, when and by whom; and the way back",
+            "Info",
+        )
+    },
+    Slash {
+        anytime: true,
         ..slash("help", "", "this list", "Info")
     },
     Slash {

@@ -109,9 +109,10 @@ impl Live {
         let (events, turn) = (self.events.clone(), self.purses.turn.clone());
         let (told, context) = (self.purses.told.clone(), self.purses.context.clone());
         let model = self.opening.model.info().model.clone();
-        let counters = self.counters.clone();
+        let (counters, hear) = (self.counters.clone(), self.hearing());
         Events::new(move |event| {
             counters.hear(&event);
+            hear(&event);
             if let AgentEvent::Usage { usage, .. } = &event {
                 context.store(usage.prompt() + usage.output, Ordering::Relaxed);
             }

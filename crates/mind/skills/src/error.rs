@@ -13,6 +13,15 @@ pub enum Error {
         path: String,
         cause: String,
     },
+    /// A file of notes that is none.
+    #[error("{path} {why}")]
+    Notes { path: String, why: String },
+    #[error("there is no entry {0}; `hermes journey --all` lists them")]
+    NoEntry(u64),
+    #[error(
+        "{what} was changed again by entry {later}: undo that one first (`hermes journey show {later}`)"
+    )]
+    ChangedSince { what: String, later: u64 },
     #[error("content {0} is missing from the journal: learning/blobs was changed by hand?")]
     Gone(String),
     #[error("the curator is at work already; `hermes curator status` shows when it was done")]

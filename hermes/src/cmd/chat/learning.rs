@@ -1,6 +1,6 @@
 //! What a chat has learned: its skills and its memory, as tools, in the prompt and for its commands; and looking back.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -9,16 +9,19 @@ use hermes_agent::Toolbox;
 use hermes_exec::backend::LocalBackend;
 use hermes_exec::terminal::{Granted, inline};
 use hermes_gate::Gate;
+use hermes_mcp_tools::{Remembering, ServerMemory};
 use hermes_session::toolsets::Selection;
-use hermes_session::{Review, Reviewer, Told};
+use hermes_session::{Learned, OutsideMemory, Review, Reviewer, Told};
 use hermes_skills::journal::{Author, By, Journal};
-use hermes_skills::memory::{Memory, MemoryTool};
+use hermes_skills::memory::{Choice, Memory, MemoryTool, Tell, ToolUse};
 use hermes_skills::{Offer, Origin, Passing, Skills, bundled, skill_tools};
 use hermes_types::Tool;
 use serde_json::Value;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::hands::Hands;
 use crate::cli::Talk;
+use crate::mcp::Running;
 use crate::wire::{App, say};
 
 const TOOLS: [&str; 3] = ["skills_list", "skill_view", "skill_manage"];
@@ -113,11 +116,44 @@ pub async fn preloaded(app: &App, talk: &Talk, skills: Option<&Skills>) -> Resul
     Ok(Some(skills.preloaded(&talk.skills, "").await?))
 }
 
+/// The memory outside that the owner chose, if it can be had; else they are told why not.
+pub fn outside(app: &App, mcp: Option<&Running>) -> Option<OutsideMemory> {
+    let choice = Choice::read(&app.settings);
+    if let Some(problem) = choice.problem() {
+        say(&problem);
+    }
+    let Choice::Server(tools) = choice else {
+        return None;
+    };
+    let server = &tools.server;
+    let live = mcp.map(|mcp| &mcp.live);
+    let Some(live) = live.filter(|live| live.server(server).is_some()) else {
+        let servers = app.settings.get("mcp_servers");
+        match servers.and_then(|servers| servers.get(server)) {
+            Some(_) => tracing::info!("mcp:{server} is not part of this session"),
+            None => say(&format!(
+                "memory.provider is mcp:{server}, but no MCP server of that name is configured"
+            )),
+        }
+        return None;
+    };
+    let used = |used: Option<ToolUse>| {
+        used.map(|ToolUse { tool, argument }| Remembering { tool, argument })
+    };
+    let memory = ServerMemory::new(live.clone(), server)
+        .recalling(used(tools.recall))
+        .keeping(used(tools.keep));
+    let home = app.home.dir().to_owned();
+    Some(OutsideMemory::new(Arc::new(memory), home))
+}
+
 /// What a session can write down, and the journal of it.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Learning {
     memory: Memory,
     journal: Arc<Journal>,
+    /// Hears of what is written into memory; known only after the tools that write.
+    heard: Arc<OnceLock<Tell>>,
 }
 
 /// Who writes down.
@@ -132,7 +168,14 @@ impl Learning {
         Self {
             memory: Memory::new(&app.home, &app.settings),
             journal: Arc::new(Journal::new(&app.home)),
+            heard: Arc::default(),
         }
+    }
+
+    /// Has somebody hear of what is written into memory.
+    pub fn tell(&self, outside: &OutsideMemory) {
+        // Each session has one at most.
+        let _ = self.heard.set(outside.writes());
     }
 
     /// The tools that write down what was learned, and those to look it up.
@@ -142,7 +185,13 @@ impl Learning {
             Writer::Review => (By::Review, Origin::Review),
         };
         let author = Author::of(by);
+        let heard = self.heard.clone();
         let memory = MemoryTool::new(self.memory.clone(), self.journal.clone(), author.clone());
+        let memory = memory.telling(Some(Arc::new(move |write| {
+            if let Some(tell) = heard.get() {
+                tell(write);
+            }
+        })));
         let skills = skills.map(|skills| skill_tools(skills, origin));
         let skills =
             skills
@@ -162,6 +211,22 @@ impl Hands {
     pub fn memory(&self) -> Option<Memory> {
         let remembers = self.toolbox.get("memory").is_some();
         remembers.then(|| self.learning.memory.clone())
+    }
+
+    /// What `/memory` and `/journey` show.
+    pub fn learned(&self, app: &App) -> Learned {
+        Learned {
+            home: app.home.clone(),
+            memory: self.learning.memory.clone(),
+            journal: self.learning.journal.clone(),
+            provider: Choice::read(&app.settings).to_string(),
+        }
+    }
+
+    /// Notes beside the session what others changed since the last one. Nobody waits for it.
+    pub fn catch_up(&self) -> AbortOnDropHandle<()> {
+        let look = self.learning.journal.clone().catch_up();
+        AbortOnDropHandle::new(TaskTracker::new().spawn(look))
     }
 
     /// How a session with a person looks back.

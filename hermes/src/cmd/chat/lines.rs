@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
 use hermes_lines::{Hidden, Out, Show, printable};
 use hermes_session::slash::{self, Typed};
-use hermes_session::{Feed, Input, Session};
+use hermes_session::{Feed, Input, Session, asked};
 use hermes_skills::Skills;
 use hermes_skills::curator::Curator;
 use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
@@ -64,6 +64,8 @@ async fn talk_to(
     let processes = open.hands.processes().clone();
     let mut face = Face::new(&open.session, out, processes, until)?;
     face.skills = open.hands.skills.clone();
+    // Begins when the prompt is there, and ends with the session.
+    let _looking = open.hands.catch_up();
     let face = async {
         let id = face.run(&open.feed, &mut lines, until).await;
         open.session.send(Input::Close).await;
@@ -174,7 +176,9 @@ impl<'o> Face<'o> {
     async fn run(mut self, feed: &Feed, lines: &mut Lines, until: Until<'_>) -> Result<SessionId> {
         let mut open = true;
         if let Until::Answered(prompt) = until {
-            self.say(prompt).await;
+            self.running = true;
+            let asked = asked(self.skills.as_deref(), prompt);
+            self.session.send(asked).await;
         }
         self.prompt()?;
         loop {

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
 use hermes_lines::{Out, Show, compaction, printable};
-use hermes_session::{Feed, Input, Session};
-use hermes_types::{AgentEvent, Message, SessionId, TurnEnd};
+use hermes_session::{Feed, Input, Session, asked};
+use hermes_types::{AgentEvent, SessionId, TurnEnd};
 use serde_json::json;
 
 use super::open::{Presence, open};
@@ -67,8 +67,15 @@ async fn turn(
     let open = open(app, talk, source, presence, &mut signals).await?;
     let session = &open.session;
     let face = async {
-        let asked = (session, open.hands.processes());
-        let end = ask(asked, &open.feed, prompt, form, out).await;
+        let asked = asked(open.hands.skills.as_deref(), prompt);
+        let end = ask(
+            (session, open.hands.processes()),
+            &open.feed,
+            asked,
+            form,
+            out,
+        )
+        .await;
         session.send(Input::Close).await;
         end
     };
@@ -99,11 +106,11 @@ const NO_ANSWER: &str = "the session ended before it answered";
 async fn ask(
     (session, processes): (&Session, &Processes),
     feed: &Feed,
-    prompt: &str,
+    prompt: Input,
     form: &Form<'_>,
     out: &mut Out,
 ) -> Result<TurnEnd> {
-    session.send(Input::Prompt(Message::user(prompt))).await;
+    session.send(prompt).await;
     let mut show = Show::default();
     let mut begun = false;
     let id = session.task();
@@ -128,9 +135,19 @@ async fn ask(
         }
         begun |= matches!(event, AgentEvent::TurnStarted);
         if let AgentEvent::TurnEnded(end) = event {
+            // Before anything is put in order: whoever waits for the answer need not wait for that.
+            print(out, form, &end)?;
             return Ok(*end);
         }
     }
+}
+
+/// The answer, where it was not shown as it came.
+fn print(out: &mut Out, form: &Form<'_>, end: &TurnEnd) -> Result<()> {
+    if end.answered() && !matches!(form, Form::Full) {
+        writeln!(out, "{}", printable(end.text.trim_end()))?;
+    }
+    Ok(out.flush()?)
 }
 
 fn finish(
@@ -149,9 +166,6 @@ fn finish(
     }
     if let (Some(reason), false) = (&end.unsaved, matches!(form, Form::Full)) {
         say(&format!("this conversation is not being saved: {reason}"));
-    }
-    if !matches!(form, Form::Full) {
-        writeln!(out, "{}", printable(end.text.trim_end()))?;
     }
     out.flush()?;
     if matches!(form, Form::Quiet) {

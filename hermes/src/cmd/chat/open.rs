@@ -12,8 +12,8 @@ use hermes_mcp_tools::{ChooseModel, Entry, ModelWish};
 use hermes_model::RoutedModels;
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
-    Asking, Busy, Feed, Live, Opening, Personalities, Session, Spending, Surroundings, Titles,
-    Which, system_prompt,
+    Asking, Busy, Feed, Live, Opening, OutsideMemory, Personalities, Session, Spending,
+    Surroundings, Titles, Which, system_prompt,
 };
 use hermes_skills::memory::Memory;
 use hermes_store::Store;
@@ -146,6 +146,10 @@ impl Ready {
             .keeping(self.scratch)
             .with_servers(mcp)
             .with_children(app, (&self.store, &self.selection), talk, presence);
+        let outside = learning::outside(app, hands.mcp.as_ref());
+        if let Some(outside) = &outside {
+            hands.learning.tell(outside);
+        }
         if let Some(mcp) = &hands.mcp {
             let limit = app
                 .settings
@@ -163,6 +167,12 @@ impl Ready {
             preface = [checkout, skills].into_iter().flatten().collect();
         }
         let person = presence.is_person();
+        if person {
+            let memory = hands.memory();
+            let problems = memory.map(|memory| memory.problems());
+            problems.iter().flatten().for_each(|problem| say(problem));
+        }
+        let recalled = outside.as_ref().and_then(OutsideMemory::prompt_part);
         let opening = Opening {
             which: self.which,
             source: source.to_owned(),
@@ -172,7 +182,7 @@ impl Ready {
                 Asking::Nobody
             },
             busy: busy(app),
-            system: prompt(app, &hands, place, preloaded),
+            system: prompt(app, &hands, place, (preloaded, recalled)),
             limits: Limits {
                 compaction: compaction(app, model.as_ref(), self.models.as_ref())?,
                 ..limits(app, talk)
@@ -201,6 +211,8 @@ impl Ready {
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
             .with_skills(hands.skills.clone())
+            .with_learned(hands.learned(app))
+            .with_outside_memory(outside)
             .with_spending(spending(app))
             .with_witness(hands.witness.clone());
         if person {
@@ -282,7 +294,7 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
         context_length: 0,
     };
     let preloaded = learning::preloaded(app, talk, hands.skills.as_deref()).await?;
-    let prompt = prompt(app, &hands, &here, preloaded);
+    let prompt = prompt(app, &hands, &here, (preloaded, None));
     let system = prompt.build(&info).unwrap_or_default();
     let sizes = hands.toolbox.definitions().into_iter().map(|tool| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
@@ -291,8 +303,14 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
     Ok((system.len(), sizes.collect()))
 }
 
-/// Builds the system prompt whenever one is needed, as things are then.
-fn prompt(app: &App, hands: &Hands, place: &Place, preloaded: Option<String>) -> Prompt {
+/// Builds the system prompt whenever one is needed, as things are then; with what is said of skills that are loaded
+/// and of a memory outside.
+fn prompt(
+    app: &App,
+    hands: &Hands,
+    place: &Place,
+    (preloaded, recalled): (Option<String>, Option<String>),
+) -> Prompt {
     let (home, settings, env) = (app.home.clone(), app.settings.clone(), app.env.clone());
     let (cwd, worktree) = (hands.cwd.clone(), place.checkout());
     let tools = !hands.toolbox.names().is_empty();
@@ -317,10 +335,15 @@ fn prompt(app: &App, hands: &Hands, place: &Place, preloaded: Option<String>) ->
                 .as_ref()
                 .and_then(|skills| learning::index(skills, &offered())),
             preloaded: preloaded.clone(),
-            memory: memory.as_ref().and_then(Memory::prompt),
+            memory: joined([memory.as_ref().and_then(Memory::prompt), recalled.clone()]),
         };
         system_prompt(&home, &around)
     })
+}
+
+fn joined(parts: [Option<String>; 2]) -> Option<String> {
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
 /// A full or unreadable disk is no reason not to answer; only going on with something stored needs the store.

@@ -121,6 +121,10 @@ impl Backend for LocalBackend {
         .boxed()
     }
 
+    fn passing(&self) -> Vec<String> {
+        self.granted.names()
+    }
+
     fn temp_dir(&self) -> PathBuf {
         self.temp_dir.clone()
     }

@@ -25,6 +25,11 @@ pub trait Backend: Send + Sync {
     /// Where throw-away files go, in the backend's own terms.
     fn temp_dir(&self) -> PathBuf;
 
+    /// Variables that commands see for now only: they are not part of what one command leaves to the next.
+    fn passing(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the model should be told about how commands run here, once.
     fn notice(&self) -> Option<String> {
         None

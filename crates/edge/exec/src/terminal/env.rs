@@ -66,6 +66,10 @@ impl Granted {
         self.vars().clear();
     }
 
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.vars().keys().cloned().collect()
+    }
+
     pub(crate) fn all(&self) -> Vec<(String, String)> {
         let vars = self.vars();
         vars.iter()

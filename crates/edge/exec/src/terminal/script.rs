@@ -57,7 +57,7 @@ impl StateFiles {
 /// Written down on exit, so that an init file that exits, fails or prints doesn't spoil it; what could not be written
 /// to its end, on a full disk, ends with another code than 0. Functions with one
 /// leading underscore are completion machinery and stay behind; so do our own.
-pub(super) fn init(files: &StateFiles, init_files: &[PathBuf]) -> String {
+pub(super) fn init(files: &StateFiles, init_files: &[PathBuf], passing: &[String]) -> String {
     let sources: String = init_files
         .iter()
         .map(|file| format!("[ -r {0} ] && . {0}\nset +e +u\n", quote(file)))
@@ -72,14 +72,30 @@ _hermes_dump() {{
     done < <(declare -F)
     alias -p
     printf 'shopt -s expand_aliases\nset +e +u\n'
-  }} >| {snapshot} && export -p >| {exports}
+  }} >| {snapshot} && {{ {forget}export -p; }} >| {exports}
 }}
 trap '_hermes_dump && exit 0; exit 1' EXIT
 {sources}exit 0
 "#,
         snapshot = quote(&files.snapshot()),
         exports = quote(&files.exports()),
+        forget = forget(passing),
     )
+}
+
+/// Takes variables back that were lent.
+fn forget(passing: &[String]) -> String {
+    let is_name = |name: &&String| {
+        let mut chars = name.bytes();
+        let begins = chars
+            .next()
+            .is_some_and(|c| c.is_ascii_alphabetic() || c == b'_');
+        begins && chars.all(|c| c.is_ascii_alphanumeric() || c == b'_')
+    };
+    let names = passing.iter().filter(is_name);
+    names
+        .map(|name| format!("\\export -n {name} || \\:; "))
+        .collect()
 }
 
 /// What surrounds one command.
@@ -91,6 +107,8 @@ pub(super) struct Wrap<'a> {
     /// Where it writes down how it leaves things; `None`: nobody will look.
     pub leftovers: Option<&'a Leftovers>,
     pub cwd: &'a Path,
+    /// Variables that end with this command.
+    pub passing: &'a [String],
     /// Set for this command whatever the last one exported.
     pub vars: &'a [(String, String)],
 }
@@ -113,7 +131,7 @@ impl Wrap<'_> {
             cwd = quote(self.cwd),
             save = self
                 .leftovers
-                .map(Leftovers::save_on_exit)
+                .map(|leftovers| leftovers.save_on_exit(self.passing))
                 .unwrap_or_default(),
             command = quote_text(command),
         )
@@ -144,10 +162,11 @@ impl Leftovers {
         file.write_all(script.as_bytes())
     }
 
-    fn save_on_exit(&self) -> String {
+    fn save_on_exit(&self, passing: &[String]) -> String {
         // The directory last: where it is written down, the exports are whole, also on a full disk.
         let save = format!(
-            "{{ \\export -p >| {} && \\command pwd -P >| {}; }} 2>/dev/null",
+            "{{ {}\\export -p >| {} && \\command pwd -P >| {}; }} 2>/dev/null",
+            forget(passing),
             quote(&self.exports),
             quote(&self.cwd)
         );

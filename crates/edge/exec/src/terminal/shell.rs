@@ -101,6 +101,7 @@ impl Shell {
             files: &state.files,
             // A job in the background ends at some other time: its state is nobody's next.
             leftovers: (run.life == Life::WithUs).then_some(&leftovers),
+            passing: &self.backend.passing(),
             cwd: run.cwd,
             vars: run.vars,
         };
@@ -208,7 +209,7 @@ impl Shell {
     }
 
     async fn snapshot(&self, files: &StateFiles) -> Result<(), StartError> {
-        let script = script::init(files, &self.init_files);
+        let script = script::init(files, &self.init_files, &self.backend.passing());
         let command = Command {
             script,
             shell: Login::Yes,

@@ -101,8 +101,7 @@ impl Scrubber {
             rest = match at_mark.chars().next() {
                 None => "",
                 Some('\n') => {
-                    self.release(out);
-                    self.say("\n", out);
+                    self.end_line(out);
                     &at_mark[1..]
                 }
                 Some(_) => match self.at_tag(at_mark, out) {
@@ -188,6 +187,22 @@ impl Scrubber {
                 fate,
             }
         };
+    }
+
+    /// A line ends after a tag that was opened in it. Recalled memories begin on the next line, and nobody who
+    /// mentions their tag ends the line with it; anything else was a mention.
+    fn end_line(&mut self, out: &mut Vec<Piece>) {
+        match &self.state {
+            State::Held {
+                tag,
+                text,
+                fate: Fate::Nothing,
+            } if text[*tag..].trim().is_empty() => self.state = State::Block(Fate::Nothing),
+            _ => {
+                self.release(out);
+                self.say("\n", out);
+            }
+        }
     }
 
     /// A held tag turned out to be a mention.
@@ -307,6 +322,27 @@ mod tests {
     }
 
     #[test]
+    fn recalled_memories_are_not_repeated() {
+        let block = "<memory-context>\n[recalled]\n\nlikes tea\n</memory-context>";
+        check(&format!("{block}\nHi"), "Hi", "");
+        check(&format!("Hi {block}\nyou"), "Hi \nyou", "");
+        check(&format!("Hi\n{block}\nyou"), "Hi\n\nyou", "");
+        // Never closed: nothing of it is said.
+        check("Hi <memory-context>\nlikes tea", "Hi ", "");
+        check("<memory-context>likes tea", "", "");
+        for mention in [
+            "The <memory-context> tag.",
+            "The <memory-context> tag\nopens",
+        ] {
+            check(mention, mention, "");
+        }
+        let stored = |text: &str, expected: &str| assert_eq!(strip(text), expected, "{text:?}");
+        stored(&format!("Hi {block} you"), "Hi  you");
+        stored("Hi\n<memory-context>\nlikes tea", "Hi\n");
+        stored("Hi <memory-context>\nlikes tea", "Hi ");
+    }
+
+    #[test]
     fn a_mention_is_text() {
         for text in [
             "Use the <think> tag.",
@@ -370,6 +406,22 @@ mod tests {
             cuts.sort_unstable();
             let chunks = cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]);
             prop_assert_eq!(scrub(chunks), scrub([text.as_str()]));
+        }
+
+        #[test]
+        fn no_part_of_a_recalled_memory_gets_through(
+            before in "([a-z]{1,6} ?|[a-z]{1,6}\n)?",
+            secret in "[A-Z<>/ \n]{1,30}",
+            closed in any::<bool>(),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
+        ) {
+            let close = if closed { "</memory-context>" } else { "" };
+            let text = format!("{before}<memory-context>\n{secret}{close}");
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let chunks = cuts.windows(2).map(|cut| &text[cut[0]..cut[1]]);
+            prop_assert_eq!(scrub(chunks), (before.clone(), String::new()));
         }
 
         #[test]

@@ -33,7 +33,7 @@ fn unquoted(text: &str) -> impl Fn(&Captures<'_>) -> String {
     }
 }
 
-const NAMES: &str = "think|thinking|reasoning|thought|reasoning_scratchpad";
+const NAMES: &str = "think|thinking|reasoning|thought|reasoning_scratchpad|memory-context";
 const MARKUP_NAMES: [&str; 5] = [
     "tool_call",
     "tool_calls",
@@ -44,8 +44,11 @@ const MARKUP_NAMES: [&str; 5] = [
 
 static PAIRS: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"(?is)<(?:{NAMES})>.*?</(?:{NAMES})>")));
-static UNCLOSED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(&format!(r"(?im)^[ \t]*<(?:{NAMES})>")));
+static UNCLOSED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(
+        r"(?im)^[ \t]*<(?:{NAMES})>|<memory-context>[ \t]*\r?\n"
+    ))
+});
 static CLOSERS: LazyLock<Regex> = LazyLock::new(|| {
     let markup = MARKUP_NAMES.join("|");
     pattern(&format!(r"(?i)</(?:{NAMES}|{markup})>\s*"))

@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use hermes_agent::with_recalled;
 use hermes_testkit::doubles::Canned;
-use hermes_types::{AgentEvent, Content, ModelErrorKind, Role};
+use hermes_types::{AgentEvent, Content, Message, ModelErrorKind, Role};
 use pretty_assertions::assert_eq;
 
 use crate::{Bench, text, with_picture};
@@ -219,4 +220,33 @@ async fn everything_that_happens_is_an_event() {
             "ended"
         ]
     );
+}
+
+#[tokio::test]
+async fn what_was_recalled_goes_out_with_its_turn_and_is_kept_nowhere() {
+    let mut bench = Bench::new([
+        Canned::calls(&[("echo", "{}")]),
+        Canned::calls(&[("echo", "{\"n\": 2}")]),
+        Canned::text("one"),
+        Canned::text("two"),
+    ]);
+    let recalled = "<memory-context>tea</memory-context>";
+    bench
+        .message(with_recalled(Message::user("first"), recalled))
+        .await;
+    bench.turn("second").await;
+    let requests = bench.model.requests();
+    let first = format!("first\n\n{recalled}");
+    for request in &requests[..3] {
+        assert_eq!(text(&request.messages[0]), first);
+    }
+    // Within the turn every request extends the one before.
+    for pair in requests[..3].windows(2) {
+        let before = &pair[0].messages;
+        assert_eq!(&pair[1].messages[..before.len()], &before[..]);
+    }
+    assert_eq!(text(&requests[3].messages[0]), "first");
+    let mut kept = bench.conversation.messages().iter();
+    assert!(kept.clone().all(|message| !text(message).contains("tea")));
+    assert!(kept.all(|message| message.extra.is_empty()));
 }

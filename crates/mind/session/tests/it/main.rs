@@ -10,6 +10,8 @@ mod audit;
 mod compact;
 mod controls;
 mod delegate;
+mod learned;
+mod outside;
 mod recall;
 mod references;
 mod review;

@@ -10,12 +10,14 @@ mod diff;
 mod tree;
 mod undo;
 mod watch;
+mod words;
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hermes_home::{FileLock, Home, Modes};
@@ -23,11 +25,13 @@ use hermes_types::SessionId;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::manage::disk;
 use crate::memory::Target;
 use crate::{Error, Result};
 use blobs::Blobs;
 pub use tree::Tree;
 pub use undo::{Undo, Undone};
+pub use words::{NOTHING, Wanted};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -143,8 +147,27 @@ impl Journal {
         self.append(&self.entries()?, subject, author, None)
     }
 
+    /// Beside a session that has just begun: notes what others did since the last one. Whoever drops it does not wait
+    /// for the rest, which is found the next time.
+    pub async fn catch_up(self: Arc<Self>) {
+        let stop = StopOnDrop(Arc::default());
+        let is_over = stop.0.clone();
+        let work = move || self.keep_until(&Author::of(By::Outside), &is_over);
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => tracing::warn!("what others changed could not be noted: {error}"),
+            Err(error) => tracing::warn!("what others changed could not be noted: {error}"),
+        }
+    }
+
     /// Notes everything that is not what it was, and gives how much that is.
     pub fn keep_all(&self, author: &Author) -> Result<usize> {
+        self.keep_until(author, &AtomicBool::new(false))
+    }
+
+    fn keep_until(&self, author: &Author, is_over: &AtomicBool) -> Result<usize> {
+        // Somebody was killed while a skill changed places: that is no change.
+        disk::settle(&self.home.join("skills"));
         let mut subjects = self.present();
         subjects.extend(self.entries()?.into_iter().map(|entry| entry.subject));
         subjects.sort();
@@ -153,8 +176,14 @@ impl Journal {
         let mut entries = self.entries()?;
         let before = entries.len();
         for subject in &subjects {
-            let noted = self.append(&entries, subject, author, None)?;
-            entries.extend(noted);
+            if is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            match self.append(&entries, subject, author, None) {
+                Ok(noted) => entries.extend(noted),
+                // What cannot be read now is looked at the next time; the others are none the worse for it.
+                Err(error) => tracing::warn!("{} could not be noted: {error}", subject.title()),
+            }
         }
         Ok(entries.len() - before)
     }
@@ -203,7 +232,12 @@ impl Journal {
     ) -> Result<Option<Entry>> {
         let last = entries.iter().rev().find(|entry| entry.subject == *subject);
         let before = last.and_then(|entry| entry.after.clone());
-        let tree = Tree::of(&subject.root(&self.home))?;
+        let root = subject.root(&self.home);
+        if matches!(subject, Subject::Memory(_)) && root.is_dir() {
+            let odd = std::io::Error::from(ErrorKind::IsADirectory);
+            return Err(Error::io("read", &root, &odd));
+        }
+        let tree = Tree::of(&root)?;
         let after = tree.map(|tree| tree.save(&self.blobs)).transpose()?;
         if before == after {
             return Ok(None);
@@ -248,6 +282,15 @@ impl Journal {
 
     fn path(&self) -> PathBuf {
         self.home.join("learning/journal.jsonl")
+    }
+}
+
+/// Says so when nobody waits any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 

@@ -68,7 +68,8 @@ impl Journal {
         }
     }
 
-    /// The whole folder changes places with a new one: a reader sees the old or the new.
+    /// The whole folder changes places with a new one: a reader sees the old or the new, and so does whoever comes
+    /// after a kill.
     fn restore_folder(&self, root: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
         let own = self.home.join("skills");
         let _lock = disk::lock(&own)?;

@@ -13,6 +13,7 @@ use crate::{Error, Result};
 
 const STAGING: &str = ".staging-";
 const ASIDE: &str = ".aside-";
+const LOCK: &str = ".write.lock";
 /// No name of a skill has it.
 const SLASH: &str = "%";
 
@@ -23,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Nobody else changes skills until this is dropped.
 pub fn lock(own: &Path) -> Result<FileLock> {
     fs::create_dir_all(own).map_err(|error| Error::io("create", own, &error))?;
-    let path = own.join(".write.lock");
+    let path = own.join(LOCK);
     let until = Instant::now() + PATIENCE;
     loop {
         if let Some(lock) = FileLock::try_acquire(&path)? {
@@ -159,6 +160,21 @@ pub fn swap_in(staging: &Path, target: &Path, own: &Path) -> Result<()> {
         Err(_) => drop_staged(staging),
     }
     swapped
+}
+
+/// If somebody was killed while a directory changed places, puts it in order. Never waits: whoever changes something
+/// now does the same.
+pub fn settle(own: &Path) {
+    let is_left = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(ASIDE);
+    let mut entries = fs::read_dir(own).into_iter().flatten().flatten();
+    if !entries.any(is_left) {
+        return;
+    }
+    match FileLock::try_acquire(&own.join(LOCK)) {
+        Ok(Some(_lock)) => sweep(own),
+        Ok(None) => {}
+        Err(error) => tracing::warn!("{error}"),
+    }
 }
 
 /// Keeps what a directory has and one that was built lacks.

@@ -1,9 +1,11 @@
 //! Memory: two small files of notes that every session begins with, `MEMORY.md` and `USER.md`.
 
 mod change;
+mod choice;
 mod entries;
 mod notes;
 mod prompt;
+mod show;
 mod tool;
 
 use std::fs;
@@ -18,8 +20,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, Result};
 
 pub use change::{Done, Refused, Wish};
+pub use choice::{Choice, ELSEWHERE, ServerTools, ToolUse};
 pub use notes::{Changed, Notes, Stays};
-pub use tool::MemoryTool;
+pub use show::Shown;
+pub use tool::{MemoryTool, Tell};
 
 /// How long to wait for another program that is changing a store.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! One notes file: read whole, changed behind its lock, replaced at once.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use hermes_home::{FileLock, Modes, replace_file};
@@ -12,6 +12,9 @@ use super::change::{Done, Refused, Wish, apply_all};
 use super::entries::{join, length, parse, survives};
 use super::tool::percent;
 use crate::{Error, Result};
+
+/// More than this was not written by us, and is not read into memory.
+const LARGEST: u64 = 1 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Notes {
@@ -110,10 +113,37 @@ impl Notes {
     }
 
     fn is_misshapen(&self, text: &str, entries: &[String]) -> bool {
-        !survives(text)
-            || entries
-                .iter()
-                .any(|entry| length(std::slice::from_ref(entry)) > self.limit)
+        self.misshapen(text, entries).is_some()
+    }
+
+    /// What keeps a text from being changed entry by entry.
+    fn misshapen(&self, text: &str, entries: &[String]) -> Option<String> {
+        let longest = entries.iter().map(|entry| entry.chars().count()).max();
+        if text.contains('\0') {
+            return Some("holds NUL bytes: remove them".to_owned());
+        }
+        if let Some(longest) = longest.filter(|longest| *longest > self.limit) {
+            return Some(format!(
+                "holds an entry of {longest} characters, more than the {} there is room for: shorten it, or put a \
+                 line with only § between its parts",
+                self.limit
+            ));
+        }
+        let lost = "would lose something when it is written anew: put a line with only § between the entries, \
+                    without spaces around them";
+        (!survives(text)).then(|| lost.to_owned())
+    }
+
+    /// What is wrong with the file, and what to do about it.
+    pub fn problem(&self) -> Option<String> {
+        let why = match self.bytes() {
+            Err(error) => return Some(error.to_string()),
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => self.misshapen(&text, &parse(&text))?,
+                Err(_) => "is not UTF-8 text: convert it".to_owned(),
+            },
+        };
+        Some(format!("{} {why}", self.path.display()))
     }
 
     fn copy(&self, text: &[u8]) -> Result<PathBuf> {
@@ -130,10 +160,66 @@ impl Notes {
     }
 
     fn bytes(&self) -> Result<Vec<u8>> {
-        match fs::read(&self.path) {
+        let read = fs::metadata(&self.path).and_then(|meta| match oddity(&meta) {
+            Some(why) => Err(io::Error::other(why)),
+            None => fs::read(&self.path),
+        });
+        let is_missing = |error: &io::Error| error.kind() == ErrorKind::NotFound;
+        match read {
+            Err(error) if is_missing(&error) && !self.path.is_symlink() => Ok(Vec::new()),
+            Err(error) => Err(unreadable(&self.path, &error)),
             Ok(bytes) => Ok(bytes),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(Error::io("read", &self.path, &error)),
         }
+    }
+}
+
+/// Why something is no file of notes, whatever is in it.
+fn oddity(meta: &fs::Metadata) -> Option<String> {
+    if meta.is_dir() {
+        return Some("is a directory where a file of notes belongs: move it away".to_owned());
+    }
+    if !meta.is_file() {
+        return Some("is no file: move it away".to_owned());
+    }
+    (meta.len() > LARGEST).then(|| {
+        format!(
+            "has {} bytes, far too many for notes: shorten it by hand",
+            meta.len()
+        )
+    })
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let why = match error.kind() {
+        ErrorKind::NotFound => {
+            let target = fs::read_link(path).unwrap_or_default();
+            format!(
+                "is a link to {}, which is not there: mend or remove the link",
+                target.display()
+            )
+        }
+        ErrorKind::PermissionDenied => {
+            "may not be read: chmod u+rw gives the right back".to_owned()
+        }
+        ErrorKind::Other => error.to_string(),
+        _ => return Error::io("read", path, error),
+    };
+    let path = path.display().to_string();
+    Error::Notes { path, why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Whoever runs the tests may be allowed to read everything.
+    #[test]
+    fn what_may_not_be_read_is_said_with_the_way_out() {
+        let denied = io::Error::from(ErrorKind::PermissionDenied);
+        let told = unreadable(Path::new("/notes/MEMORY.md"), &denied).to_string();
+        assert_eq!(
+            told,
+            "/notes/MEMORY.md may not be read: chmod u+rw gives the right back"
+        );
     }
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::{BoxFuture, FutureExt};
 use hermes_text::scan::{Screen, findings};
 use hermes_types::{
-    Args, Availability, CallCx, Outcome, Parallel, SessionId, Tool, ToolOutput, ToolSpec,
+    Args, Availability, CallCx, MemoryWrite, Outcome, Parallel, SessionId, Tool, ToolOutput,
+    ToolSpec, WriteOrigin,
 };
 use serde_json::{Value, json};
 
@@ -21,12 +22,15 @@ const PATIENCE: u32 = 3;
 /// Sessions whose failures are remembered; ids sort by age, so the oldest goes.
 const SESSIONS: usize = 256;
 
-#[derive(Debug)]
+/// Hears of what was written.
+pub type Tell = Arc<dyn Fn(MemoryWrite) + Send + Sync>;
+
 pub struct MemoryTool {
     spec: ToolSpec,
     memory: Memory,
     journal: Arc<Journal>,
     author: Author,
+    tell: Option<Tell>,
     /// Failures in a row.
     failures: Mutex<BTreeMap<SessionId, u32>>,
 }
@@ -38,8 +42,15 @@ impl MemoryTool {
             memory,
             journal,
             author,
+            tell: None,
             failures: Mutex::default(),
         }
+    }
+
+    /// With somebody who hears of what was written, and must not take long.
+    #[must_use]
+    pub fn telling(self, tell: Option<Tell>) -> Self {
+        Self { tell, ..self }
     }
 
     async fn run(&self, args: &Args, cx: &CallCx) -> Result<Value, Value> {
@@ -57,16 +68,43 @@ impl MemoryTool {
         }
         let subject = || Subject::Memory(target);
         self.journal.look(subject(), Author::of(By::Outside)).await;
-        let own = notes.clone();
-        let changed = tokio::task::spawn_blocking(move || own.change(&wishes)).await;
+        let (own, wanted) = (notes.clone(), wishes.clone());
+        let changed = tokio::task::spawn_blocking(move || own.change(&wanted)).await;
         let changed = changed.map_err(|error| failure(&error.to_string()))?;
         match changed {
             Ok(changed) => {
                 let author = self.author.in_session(&cx.scope.session);
                 self.journal.look(subject(), author).await;
+                self.tell(target, &wishes, &changed.done, cx);
                 Ok(success(target, notes, &changed))
             }
             Err(stays) => Err(explained(notes, stays)),
+        }
+    }
+
+    /// What is new in a store is news for whoever remembers besides.
+    fn tell(&self, target: Target, wishes: &[Wish], done: &[Done], cx: &CallCx) {
+        let Some(tell) = &self.tell else {
+            return;
+        };
+        let origin = match self.author.by {
+            By::Review => WriteOrigin::BackgroundReview,
+            _ => WriteOrigin::Foreground,
+        };
+        for (wish, done) in wishes.iter().zip(done) {
+            let (action, content) = match (wish, done) {
+                (Wish::Add(content), Done::Added) => ("add", content),
+                (Wish::Replace { new, .. }, Done::Replaced) => ("replace", new),
+                _ => continue,
+            };
+            tell(MemoryWrite {
+                action,
+                target: target.name(),
+                content: content.clone(),
+                origin,
+                session: cx.scope.session.clone(),
+                call_id: cx.call_id.clone(),
+            });
         }
     }
 
@@ -95,6 +133,15 @@ impl MemoryTool {
                 ToolOutput::json(&value).with_outcome(Outcome::Failed)
             }
         }
+    }
+}
+
+impl std::fmt::Debug for MemoryTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryTool")
+            .field("memory", &self.memory)
+            .field("author", &self.author)
+            .finish_non_exhaustive()
     }
 }
 
@@ -215,12 +262,14 @@ fn explained(notes: &Notes, stays: Stays) -> Value {
     match stays {
         Stays::Refused { by, entries } => with_entries(refused(notes, by), notes, &entries),
         Stays::Misshapen { copy, entries } => {
-            let (path, copy) = (notes.path().display(), copy.display());
+            // Whoever mended it in the meantime may try again.
+            let problem = notes
+                .problem()
+                .unwrap_or_else(|| "it was edited".to_owned());
             let told = format!(
-                "{path} was edited into a shape that would not survive this change, so nothing was changed; a copy \
-                 is in {copy}. Ask the user to put a line with only § between the entries (and to shorten what is \
-                 longer than {} characters), or add new entries, which is still possible.",
-                notes.limit
+                "{problem}. Nothing was changed, and a copy is in {}. Ask the user to mend the file; adding an entry \
+                 works as long as it is text.",
+                copy.display()
             );
             with_entries(failure(&told), notes, &entries)
         }

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hermes_skills::bundled::sync;
+use hermes_skills::journal::{Author, By, Journal, Undo};
 use hermes_skills::{Change, Origin};
 
 use crate::support::{Bench, content, create};
@@ -34,9 +35,23 @@ fn writer() {
     }
 }
 
-fn start(bench: &Bench) -> std::process::Child {
+/// The same for whoever takes back what was learned, and takes that back, over and over.
+#[test]
+#[ignore = "run by the tests below, in a process of its own"]
+fn undoer() {
+    let Some(home) = std::env::var_os(HOME) else {
+        return;
+    };
+    let journal = Journal::new(&Bench::at(Path::new(&home)).home);
+    loop {
+        let last = journal.entries().unwrap().last().unwrap().number;
+        assert!(matches!(journal.undo(last).unwrap(), Undo::Done(_)));
+    }
+}
+
+fn start(bench: &Bench, job: &str) -> std::process::Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "crash::writer", "--nocapture"])
+        .args(["--ignored", "--exact", job, "--nocapture"])
         .env(HOME, bench.temp.home())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -51,7 +66,7 @@ fn whoever_is_killed_leaves_whole_skills() {
     let file = bench.dir().join("one/SKILL.md");
     for round in 0..12 {
         let before = fs::metadata(&file).unwrap().modified().unwrap();
-        let mut child = start(&bench);
+        let mut child = start(&bench, "crash::writer");
         // It has begun; from here on every moment is as good as another.
         let until = Instant::now() + Duration::from_secs(20);
         while fs::metadata(&file).unwrap().modified().unwrap() == before {
@@ -133,4 +148,46 @@ fn several_at_once_make_each_skill_once() {
         synced,
         hermes_skills::bundled::Bundle::embedded().skills.len()
     );
+}
+
+#[test]
+fn whoever_is_killed_while_taking_back_leaves_a_whole_skill() {
+    let bench = Bench::new();
+    let journal = Journal::new(&bench.home);
+    let look = || journal.keep_all(&Author::of(By::Outside)).unwrap();
+    let file = bench.plain("tools/one");
+    look();
+    let first = fs::read_to_string(&file).unwrap();
+    let second = first.repeat(2_000);
+    fs::write(&file, &second).unwrap();
+    look();
+    for round in 0..12 {
+        let before = journal.entries().unwrap().len();
+        let mut child = start(&bench, "crash::undoer");
+        let until = Instant::now() + Duration::from_secs(20);
+        while journal.entries().unwrap().len() == before {
+            assert!(Instant::now() < until, "nothing was taken back");
+            std::hint::spin_loop();
+        }
+        std::thread::sleep(Duration::from_micros(300 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        look();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text == first || text == second, "{} bytes", text.len());
+    }
+}
+
+#[test]
+fn the_next_look_puts_back_what_a_kill_left_aside() {
+    let bench = Bench::new();
+    let journal = Journal::new(&bench.home);
+    let look = || journal.keep_all(&Author::of(By::Outside)).unwrap();
+    let file = bench.plain("tools/one");
+    look();
+    // Killed between the two renames.
+    let aside = bench.dir().join(".aside-tools%one");
+    fs::rename(bench.dir().join("tools/one"), &aside).unwrap();
+    assert_eq!(look(), 0, "nothing has changed");
+    assert!(file.is_file() && !aside.exists());
 }

@@ -1,8 +1,9 @@
 //! The memory tool and its files.
 
-use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use hermes_home::config::Settings;
 use hermes_home::{Env, Home, Resolved};
@@ -196,4 +197,133 @@ fn the_prompt_shows_both_and_hides_orders() {
     let user =
         format!("{rule}\nUSER PROFILE (who the user is) [0% — 9/1,375 chars]\n{rule}\nName: Ada");
     assert!(prompt.ends_with(&user), "{prompt}");
+}
+
+/// Makes a file of notes odd.
+type Spoil = fn(&Path);
+
+#[tokio::test]
+async fn files_in_a_bad_shape_are_named_and_left_alone() {
+    let cases: [(&str, Spoil, &str); 7] = [
+        (
+            "blob",
+            |path| fs::write(path, "x".repeat(9_000)).unwrap(),
+            "holds an entry of 9000 characters",
+        ),
+        (
+            "huge",
+            |path| fs::write(path, "x\n".repeat(1 << 20)).unwrap(),
+            "has 2097152 bytes",
+        ),
+        (
+            "nul",
+            |path| fs::write(path, "a\0b").unwrap(),
+            "holds NUL bytes",
+        ),
+        (
+            "latin",
+            |path| fs::write(path, b"caf\xe9").unwrap(),
+            "is not UTF-8 text",
+        ),
+        (
+            "directory",
+            |path| fs::create_dir(path).unwrap(),
+            "is a directory",
+        ),
+        (
+            "link",
+            |path| symlink("gone", path).unwrap(),
+            "is a link to gone, which is not there",
+        ),
+        (
+            "loose",
+            |path| fs::write(path, "a \n§\n\n§\nb").unwrap(),
+            "put a line with only §",
+        ),
+    ];
+    for (name, spoil, told) in cases {
+        let desk = Desk::new();
+        let path = desk.path(Target::Memory);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        spoil(&path);
+        let before = fs::read(&path).ok();
+        let problem = desk.memory.problems().join("; ");
+        assert!(problem.contains(told), "{name}: {problem}");
+        let call = json!({"action": "remove", "target": "memory", "old_text": "a"});
+        let refused = desk.call(call).await;
+        assert_eq!(refused["success"], false, "{name}");
+        let why = refused["error"].as_str().unwrap();
+        assert!(why.contains(told), "{name}: {why}");
+        assert_eq!(fs::read(&path).ok(), before, "{name}: nothing is lost");
+        // The other store and the prompt are none the worse for it.
+        desk.add("user", "Name: Ada").await;
+        let prompt = desk.memory.prompt().unwrap();
+        assert!(
+            prompt.contains("Name: Ada") && !prompt.contains('\0'),
+            "{name}"
+        );
+        assert!(prompt.chars().count() < 4 * 2_200 + 1_000, "{name}");
+        if matches!(name, "directory" | "link" | "huge") {
+            assert!(
+                prompt.contains("[not loaded]") && prompt.contains(told),
+                "{prompt}"
+            );
+        }
+        desk.journal.keep_all(&Author::of(By::Outside)).unwrap();
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_read_is_said_so() {
+    let desk = Desk::new();
+    desk.write(Target::Memory, "uses fish");
+    let path = desk.path(Target::Memory);
+    fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();
+    // Whoever may read everything sees what is in it.
+    let expected = match fs::read(&path) {
+        Ok(_) => "uses fish",
+        Err(_) => "may not be read: chmod u+rw",
+    };
+    let prompt = desk.memory.prompt().unwrap();
+    assert!(prompt.contains(expected), "{prompt}");
+}
+
+#[tokio::test]
+async fn what_is_new_is_told_to_whoever_remembers_besides() {
+    let desk = Desk::new();
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = told.clone();
+    let tool = MemoryTool::new(
+        desk.memory.clone(),
+        desk.journal.clone(),
+        Author::of(By::Review),
+    )
+    .telling(Some(Arc::new(move |write| {
+        let line = format!(
+            "{} {} {} {}",
+            write.action, write.target, write.content, write.origin
+        );
+        heard.lock().unwrap().push(line);
+    })));
+    let cx = cx_with(FixedAsker::new(Answer::Nobody));
+    let operations = json!([
+        {"action": "add", "content": "one"}, {"action": "add", "content": "two"},
+        {"action": "replace", "old_text": "one", "content": "three"}, {"action": "remove", "old_text": "two"},
+    ]);
+    let args = json!({"target": "user", "operations": operations});
+    for _ in 0..2 {
+        tool.call(args.as_object().unwrap().clone(), &cx).await;
+    }
+    let again = json!({"action": "add", "target": "user", "content": "three"});
+    tool.call(again.as_object().unwrap().clone(), &cx).await;
+    let told = told.lock().unwrap().clone();
+    assert_eq!(
+        told[..3],
+        [
+            "add user one background_review",
+            "add user two background_review",
+            "replace user three background_review"
+        ]
+    );
+    assert_eq!(told.len(), 6, "what was there already is no news: {told:?}");
 }

@@ -1,6 +1,10 @@
 //! What stays from one command to the next.
 
-use hermes_exec::terminal::TerminalLimits;
+use std::sync::Arc;
+
+use hermes_exec::backend::LocalBackend;
+use hermes_exec::terminal::{Granted, Passthrough, TerminalLimits, child_env};
+use hermes_testkit::TempHome;
 use serde_json::json;
 
 use super::{Desk, dir_of};
@@ -221,4 +225,23 @@ async fn what_a_command_puts_in_the_place_of_state_leads_nowhere() {
     let result = session.run(&long).await;
     assert_eq!(result["status"], "error", "{result}");
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "/a/secret\n");
+}
+
+#[tokio::test]
+async fn what_was_lent_to_commands_does_not_outlast_the_loan() {
+    let home = TempHome::new();
+    let env = Desk::env(&home, &[]);
+    let env = child_env(&env, &Passthrough::default(), &home.hermes());
+    let granted = Granted::default();
+    granted.grant("LENT", "first");
+    let backend = LocalBackend::new(env).granting(granted.clone());
+    let desk = Desk::on(home, Arc::new(backend), TerminalLimits::default());
+    let session = desk.session("one");
+    assert_eq!(session.output("export OWN=1; echo $LENT").await, "first");
+    granted.grant("LENT", "second");
+    assert_eq!(session.output("echo $LENT").await, "second");
+    // Even if a command makes it its own, and does not let go of it.
+    session.run("export LENT=kept; readonly LENT").await;
+    granted.clear();
+    assert_eq!(session.output("echo \"[$LENT] $OWN\"").await, "[] 1");
 }
