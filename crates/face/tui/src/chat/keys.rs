@@ -75,7 +75,8 @@ impl Room {
         }
         match self.pastes.insert(text, &mut self.editor) {
             Pasted::Empty => vec![Effect::PasteImage],
-            Pasted::Inserted => Vec::new(),
+            // A word typed very quickly looks like a paste, too.
+            Pasted::Inserted => self.typed(),
             Pasted::Unsaved(reason) => {
                 self.warn(format!("there is no copy of the paste: {reason}"));
                 Vec::new()
