@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 use futures::future::{BoxFuture, FutureExt};
@@ -59,7 +60,7 @@ async fn talk_to(app: &App, talk: &Talk, source: &str) -> Result<Option<SessionI
         let _ = rest.send(left);
         Ok::<_, anyhow::Error>(joined)
     };
-    let world = world(app, talk, ended.map(drop).boxed())?;
+    let world = world(app, talk, ended.map(drop).boxed(), signals.grace());
     let watch = async {
         let signal = signals.next().await;
         let _ = caught.send(());
@@ -145,7 +146,7 @@ fn commands(skills: &Skills) -> Vec<Candidate> {
         .collect()
 }
 
-fn world(app: &App, talk: &Talk, ended: BoxFuture<'static, ()>) -> Result<World> {
+fn world(app: &App, talk: &Talk, ended: BoxFuture<'static, ()>, grace: Duration) -> World {
     let cwd = std::env::current_dir().unwrap_or_else(|_| app.env.user_home());
     let mut greeting = Vec::new();
     if !talk.skills.is_empty() {
@@ -153,7 +154,7 @@ fn world(app: &App, talk: &Talk, ended: BoxFuture<'static, ()>) -> Result<World>
     }
     greeting.extend(Curator::news(&app.home));
     let found = Arc::new(Found::new(&cwd, &app.env));
-    Ok(World {
+    World {
         home: app.home.clone(),
         settings: app.settings.clone(),
         env: app.env.clone(),
@@ -164,8 +165,8 @@ fn world(app: &App, talk: &Talk, ended: BoxFuture<'static, ()>) -> Result<World>
         files: found,
         told: wire::listen(),
         ended,
-        first: None,
-    })
+        grace,
+    }
 }
 
 fn banner(app: &App, talk: &Talk, cwd: &Path) -> Banner {

@@ -62,6 +62,11 @@ impl Signals {
         })
     }
 
+    /// How long an end may take.
+    pub fn grace(&self) -> Duration {
+        self.grace
+    }
+
     /// The next one. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Caught {
         poll_fn(|cx| {

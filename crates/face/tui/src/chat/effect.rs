@@ -24,6 +24,8 @@ pub enum Effect {
     /// A list to choose from, for this command.
     Choose(&'static str),
     Bell,
+    /// News for somebody who looks elsewhere.
+    Notify(String),
     /// Looks for files that could be meant.
     Complete(String),
     /// Written to the settings.

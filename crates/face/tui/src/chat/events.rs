@@ -13,7 +13,18 @@ use crate::cells::answer::Frame;
 use crate::cells::tool::{Ended, State};
 use crate::cells::{Answer, Approval, Children, Decided, Diff, Notice, Output, Tool};
 
+/// Whoever waits this long may look elsewhere meanwhile.
+const LONG: Duration = Duration::from_secs(10);
+
 impl Room {
+    /// Tells somebody who looks elsewhere.
+    fn call(&self, words: &str) -> Vec<Effect> {
+        match self.focused {
+            true => Vec::new(),
+            false => vec![Effect::Bell, Effect::Notify(words.to_owned())],
+        }
+    }
+
     pub fn event(&mut self, event: AgentEvent, now: Instant) -> Vec<Effect> {
         if let (AgentEvent::Text(_) | AgentEvent::ToolStarted { .. }, Some(turn)) =
             (&event, &mut self.turn)
@@ -57,7 +68,7 @@ impl Room {
             AgentEvent::Asked { id, question } => {
                 self.close_answer();
                 self.questions.add(id, question, now);
-                return vec![Effect::Bell];
+                return self.call("Hermes asks something");
             }
             AgentEvent::Answered { id } => {
                 if let Some(asking) = self.questions.remove(id, now) {
@@ -251,7 +262,7 @@ impl Room {
                 self.standing.background.remove(&task.number);
                 self.close_answer();
                 self.task_ended(task, end);
-                return vec![Effect::Bell];
+                return self.call("a background task is done");
             }
             _ => {}
         }
@@ -303,9 +314,11 @@ impl Room {
             return Vec::new();
         }
         let mut effects = self.next_in_queue(now);
-        let long = lasted.is_some_and(|lasted| lasted > Duration::from_secs(10));
-        if self.display.bell || long && !self.focused {
+        if self.display.bell {
             effects.push(Effect::Bell);
+        }
+        if lasted.is_some_and(|lasted| lasted > LONG) {
+            effects.extend(self.call("Hermes has answered"));
         }
         effects
     }

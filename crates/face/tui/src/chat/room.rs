@@ -148,18 +148,6 @@ impl Room {
         vec![Effect::Send(Input::Prompt(message))]
     }
 
-    /// The same for plain text.
-    pub fn say_text(&mut self, text: &str, now: Instant) -> Vec<Effect> {
-        let text = text.to_owned();
-        let shown = text.clone();
-        let draft = Draft {
-            text,
-            shown,
-            ..Draft::default()
-        };
-        self.say(draft, now)
-    }
-
     /// A row of a list was chosen for a command.
     pub fn chosen(&mut self, command: &str, argument: &str) -> Vec<Effect> {
         let found = slash::TABLE.iter().find(|slash| slash.name == command);
@@ -168,6 +156,15 @@ impl Room {
         };
         self.add(Cell::Plain(format!("⚙ /{command} {argument}")));
         vec![Effect::Send(Input::Command(slash, argument.to_owned()))]
+    }
+
+    /// What the window is called.
+    pub fn window_title(&self) -> String {
+        let about = self.standing.title.as_deref().unwrap_or(&self.cwd);
+        match self.questions.is_empty() {
+            true => format!("hermes — {about}"),
+            false => format!("hermes — action required — {about}"),
+        }
     }
 
     /// Everything that was said, nothing cut.

@@ -67,8 +67,15 @@ pub(super) struct Chat {
     drawn: Instant,
     dirty: bool,
     ticked: Instant,
-    /// Leaving, since then.
-    leaving: Option<Instant>,
+    leaving: Option<Leaving>,
+    /// The title the window has.
+    title: String,
+}
+
+/// The session is asked to end; whoever waits for it does not wait for ever.
+struct Leaving {
+    until: Instant,
+    left: Left,
 }
 
 /// The session, once it is open.
@@ -128,6 +135,7 @@ impl Chat {
             dirty: true,
             ticked: now,
             leaving: None,
+            title: String::new(),
         })
     }
 
@@ -147,7 +155,7 @@ impl Chat {
         loop {
             let deadline = self.deadline();
             let woken = {
-                let opened = self.on.is_some();
+                let (opened, leaving) = (self.on.is_some(), self.leaving.is_some());
                 let (found, told) = (&mut self.found.1, &mut self.world.told);
                 let (events, on, ended) = (&mut self.events, &mut self.on, &mut self.world.ended);
                 tokio::select! {
@@ -157,8 +165,8 @@ impl Chat {
                     Some(text) = told.recv() => Woken::Told(text),
                     Some(found) = found.recv() => Woken::Found(found),
                     () = until(deadline) => Woken::Time,
-                    () = &mut gone => Woken::Gone,
-                    () = ended => Woken::Ended,
+                    () = &mut gone, if !leaving => Woken::Gone,
+                    () = ended, if !leaving => Woken::Ended,
                 }
             };
             if let Some(left) = self.woken(woken).await? {
@@ -173,10 +181,13 @@ impl Chat {
         let effects = match woken {
             Woken::Terminal(event) => match self.terminal_event(event, now) {
                 Some(effects) => effects,
-                None => return Ok(Some(Left::Gone)),
+                None => return Ok(self.part(Left::Gone, now).await),
             },
             Woken::Session(Some(event)) => self.room.event(event, now),
             Woken::Session(None) => return Ok(Some(self.left())),
+            Woken::Time if self.leaving.as_ref().is_some_and(|it| it.until <= now) => {
+                return Ok(Some(self.left()));
+            }
             Woken::Opened(Ok(joined)) => self.join(joined, now).await,
             Woken::Opened(Err(error)) => return Err(Error::Opening(error)),
             Woken::Told(text) => {
@@ -187,11 +198,8 @@ impl Chat {
             Woken::Found(found) => self.arrived(found),
             Woken::News(texts) => self.news(&texts, now),
             Woken::Time => self.time(now),
-            Woken::Gone => return Ok(Some(Left::Gone)),
-            Woken::Ended => {
-                self.send(Input::Close).await;
-                return Ok(Some(Left::Ended));
-            }
+            Woken::Gone => return Ok(self.part(Left::Gone, now).await),
+            Woken::Ended => return Ok(self.part(Left::Ended, now).await),
         };
         for effect in effects {
             if let Some(left) = self.act(effect, now).await? {
@@ -199,6 +207,9 @@ impl Chat {
             }
         }
         self.dirty = true;
+        if self.is_gone() {
+            return Ok(None);
+        }
         if pressed || now - self.drawn >= FRAME {
             self.draw()?;
         }
@@ -273,9 +284,6 @@ impl Chat {
         for input in std::mem::take(&mut self.held) {
             self.send(input).await;
         }
-        if let Some(first) = self.world.first.take() {
-            return self.room.say_text(&first, now);
-        }
         self.room.next_in_queue(now)
     }
 
@@ -338,8 +346,8 @@ impl Chat {
     /// When something has to happen though nothing happens.
     fn deadline(&self) -> Option<Instant> {
         let moving = self.room.is_moving().then(|| self.ticked + TICK);
-        let frame = self.dirty.then(|| self.drawn + FRAME);
-        let leaving = self.leaving.map(|since| since + FAREWELL);
+        let frame = (self.dirty && !self.is_gone()).then(|| self.drawn + FRAME);
+        let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let hint = self.room.hint.as_ref().map(|hint| hint.until);
         let burst = self.room.burst.next_deadline();
         [
@@ -360,6 +368,11 @@ impl Chat {
         (self.drawn, self.dirty) = (now, false);
         if let Some(over) = &mut self.over {
             return over.draw(&self.room.look);
+        }
+        let title = self.room.window_title();
+        if title != self.title {
+            self.terminal.title(&title)?;
+            self.title = title;
         }
         let fresh = self.room.transcript.take_fresh();
         self.screen.push(fresh);
@@ -407,6 +420,7 @@ impl Chat {
             }
             Effect::Choose(command) => self.choose(command),
             Effect::Bell => self.terminal.bell()?,
+            Effect::Notify(words) => self.terminal.notify(&words)?,
             Effect::Complete(typed) => self.complete(typed),
             Effect::Keep(key, value) => self.keep(key, value),
             Effect::Skin(name) => self.skin(&name),
@@ -414,22 +428,44 @@ impl Chat {
         Ok(None)
     }
 
-    /// The session is closed and may put things in order; who is in a hurry leaves at once.
+    /// The owner leaves. A second wish to leave does not wait.
     async fn leave(&mut self, now: Instant) -> Option<Left> {
-        let hurry = self.leaving.is_some();
-        if self.on.is_none() || hurry {
-            return Some(self.left());
+        let said = self.room.talked;
+        let id: Option<SessionId> = self.on.as_ref().map(|on| on.session.id());
+        self.part(Left::Owner(id.filter(|_| said)), now).await
+    }
+
+    /// The session is closed and may put things in order; what it does then is still shown.
+    async fn part(&mut self, left: Left, now: Instant) -> Option<Left> {
+        let patience = match left {
+            Left::Owner(_) => FAREWELL,
+            Left::Ended | Left::Gone => self.world.grace,
+        };
+        if self.on.is_none() || self.leaving.is_some() {
+            return Some(left);
         }
-        self.leaving = Some(now);
+        let until = now + patience;
+        self.leaving = Some(Leaving { until, left });
         self.room.leaving = true;
+        self.events = self.events.take().filter(|_| !self.is_gone());
         self.send(Input::Close).await;
         None
     }
 
-    fn left(&self) -> Left {
-        let said = self.room.talked;
-        let id: Option<SessionId> = self.on.as_ref().map(|on| on.session.id());
-        Left::Owner(id.filter(|_| said))
+    fn is_gone(&self) -> bool {
+        matches!(
+            &self.leaving,
+            Some(Leaving {
+                left: Left::Gone,
+                ..
+            })
+        )
+    }
+
+    fn left(&mut self) -> Left {
+        let leaving = self.leaving.take().map(|leaving| leaving.left);
+        // A session that ends by itself was told to.
+        leaving.unwrap_or_else(|| Left::Owner(self.on.as_ref().map(|on| on.session.id())))
     }
 
     fn choose(&mut self, command: &'static str) {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use hermes_home::config::Settings;
@@ -26,10 +27,10 @@ pub struct World {
     pub files: Arc<dyn Files + Send + Sync>,
     /// What other parts of the program have to tell the owner.
     pub told: mpsc::UnboundedReceiver<String>,
-    /// The program has to end.
+    /// The program has to end, …
     pub ended: BoxFuture<'static, ()>,
-    /// Asked and answered before anything else.
-    pub first: Option<String>,
+    /// … and what it may still do must be done by then.
+    pub grace: Duration,
 }
 
 /// An open session.
