@@ -123,10 +123,10 @@ impl App {
         self.env = env;
     }
 
-    /// The person in front of the program; an error says what needs one.
-    pub fn desk(&self, what: &str) -> Result<Desk> {
+    /// The person in front of the program; an error says what needs one, and what can be done instead.
+    pub fn desk(&self, what: &str, instead: &str) -> Result<Desk> {
         let desk = Desk::find(&self.env, Look::default());
-        desk.ok_or_else(|| anyhow!("{what} needs a terminal"))
+        desk.ok_or_else(|| anyhow!("{what} needs a terminal; {instead}"))
     }
 
     pub fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {

@@ -7,7 +7,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use hermes_home::config::{self, Assigned, Document, Settings};
 use hermes_home::dotenv::DotEnv;
 use hermes_home::envvars::{self, Category};
-use hermes_home::redact::{is_secret_name, mask_display};
+use hermes_home::redact::is_secret_name;
+use hermes_lines::settings;
 use serde_json::Value;
 
 use super::Failed;
@@ -50,195 +51,11 @@ pub fn run(app: &mut App, action: Option<&Config>) -> Result<()> {
 }
 
 fn show(app: &mut App, format: Format) -> Result<()> {
-    let masked = masked(app.settings.value(), "");
+    let masked = settings::masked(app.settings.value(), "");
     if format == Format::Json {
         return Ok(app.out.json(&masked)?);
     }
-    section(app, "Paths")?;
-    let paths = [
-        ("config", app.home.config_path()),
-        ("secrets", app.home.env_path()),
-        ("home", app.home.dir().to_owned()),
-    ];
-    for (name, path) in paths {
-        pair(app, name, &path.display().to_string())?;
-    }
-    section(app, "API keys")?;
-    keys(app)?;
-    for (title, names) in SECTIONS {
-        section(app, title)?;
-        for key in *names {
-            let value = hermes_home::yaml::Path::parse(key)?
-                .get(&masked)
-                .cloned()
-                .unwrap_or_default();
-            pair(app, key, &shown(&value))?;
-        }
-    }
-    section(app, "Auxiliary models")?;
-    overrides(app, "auxiliary", &masked)?;
-    section(app, "Messaging")?;
-    messaging(app)?;
-    section(app, "Skill settings")?;
-    overrides(app, "skills.config", &masked)
-}
-
-/// What the summary shows of the tree; `config get KEY` shows any of it.
-const SECTIONS: &[(&str, &[&str])] = &[
-    (
-        "Model",
-        &[
-            "model.default",
-            "model.provider",
-            "model.base_url",
-            "model.api_key",
-            "agent.max_turns",
-            "agent.reasoning_effort",
-            "toolsets",
-        ],
-    ),
-    (
-        "Display",
-        &[
-            "display.skin",
-            "display.personality",
-            "display.compact",
-            "display.show_reasoning",
-            "display.tool_progress",
-        ],
-    ),
-    (
-        "Terminal",
-        &[
-            "terminal.backend",
-            "terminal.cwd",
-            "terminal.timeout",
-            "terminal.docker_image",
-        ],
-    ),
-    ("Timezone", &["timezone"]),
-    (
-        "Context compression",
-        &[
-            "compression.enabled",
-            "compression.threshold",
-            "compression.target_ratio",
-            "compression.protect_last_n",
-        ],
-    ),
-];
-
-fn section(app: &mut App, title: &str) -> Result<()> {
-    let title = app.out.heading(title);
-    Ok(writeln!(app.out, "{title}")?)
-}
-
-fn pair(app: &mut App, name: &str, value: &str) -> Result<()> {
-    Ok(writeln!(app.out, "  {name:<28} {value}")?)
-}
-
-fn keys(app: &mut App) -> Result<()> {
-    let wanted = |var: &&envvars::Var| {
-        var.secret && matches!(var.category, Category::Provider | Category::Tool)
-    };
-    let vars: Vec<_> = envvars::all().iter().filter(wanted).collect();
-    let set: Vec<_> = vars
-        .iter()
-        .filter_map(|var| Some((var.name, app.env.filled(var.name)?.to_owned())))
-        .collect();
-    for (name, value) in &set {
-        pair(app, name, &mask_display(value))?;
-    }
-    let rest = app
-        .out
-        .faint(format!("{} others (not set)", vars.len() - set.len()));
-    Ok(writeln!(app.out, "  {rest}")?)
-}
-
-fn messaging(app: &mut App) -> Result<()> {
-    let set: Vec<String> = envvars::all()
-        .iter()
-        .filter(|var| var.category == Category::Messaging && app.env.filled(var.name).is_some())
-        .map(|var| var.name.to_owned())
-        .collect();
-    match set.as_slice() {
-        [] => Ok(writeln!(app.out, "  nothing set")?),
-        names => names.iter().try_for_each(|name| {
-            let value = app.env.get(name).unwrap_or_default();
-            let value = if envvars::is_secret(name) {
-                mask_display(value)
-            } else {
-                value.to_owned()
-            };
-            pair(app, name, &value)
-        }),
-    }
-}
-
-/// Values below `key` that differ from the defaults.
-fn overrides(app: &mut App, key: &str, masked: &Value) -> Result<()> {
-    let path = hermes_home::yaml::Path::parse(key)?;
-    let mut rows = Vec::new();
-    differences(
-        path.get(config::defaults()),
-        path.get(masked),
-        key,
-        &mut rows,
-    );
-    if rows.is_empty() {
-        return Ok(writeln!(app.out, "  nothing set")?);
-    }
-    rows.iter()
-        .try_for_each(|(name, value)| pair(app, name, value))
-}
-
-fn differences(
-    default: Option<&Value>,
-    value: Option<&Value>,
-    key: &str,
-    rows: &mut Vec<(String, String)>,
-) {
-    match (default, value) {
-        (default, Some(Value::Object(map))) => {
-            for (name, value) in map {
-                differences(
-                    default.and_then(|default| default.get(name)),
-                    Some(value),
-                    &format!("{key}.{name}"),
-                    rows,
-                );
-            }
-        }
-        (default, Some(value)) if default != Some(value) => {
-            rows.push((key.to_owned(), shown(value)))
-        }
-        _ => {}
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "(not set)".to_owned(),
-        Value::String(text) if text.is_empty() => "(not set)".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
-}
-
-/// The same tree with every value named like a secret masked, however deep it is.
-fn masked(value: &Value, name: &str) -> Value {
-    match value {
-        Value::String(text) if is_secret_name(name) && !text.is_empty() => {
-            mask_display(text).into()
-        }
-        Value::Array(items) => items.iter().map(|item| masked(item, name)).collect(),
-        Value::Object(map) => map
-            .iter()
-            .map(|(name, value)| (name.clone(), masked(value, name)))
-            .collect(),
-        other => other.clone(),
-    }
+    Ok(settings::print(&mut app.out, &app.home, &masked, &app.env)?)
 }
 
 fn get(app: &mut App, key: &str, reveal: bool, format: Format) -> Result<()> {
@@ -262,7 +79,11 @@ fn get(app: &mut App, key: &str, reveal: bool, format: Format) -> Result<()> {
         )
     };
     let name = if secret { "secret" } else { "" };
-    let value = if reveal { value } else { masked(&value, name) };
+    let value = if reveal {
+        value
+    } else {
+        settings::masked(&value, name)
+    };
     match (format, &value) {
         (Format::Json, value) => Ok(app.out.json(value)?),
         (_, Value::String(text)) => Ok(writeln!(app.out, "{text}")?),
@@ -382,7 +203,8 @@ fn check(app: &mut App) -> Result<()> {
         let mark = app.out.warn("⚠");
         writeln!(app.out, "{mark} {}\n  → {}", problem.text, problem.fix)?;
     }
-    section(app, "Keys")?;
+    let title = app.out.heading("Keys");
+    writeln!(app.out, "{title}")?;
     let mut unset = BTreeSet::new();
     for var in envvars::all()
         .iter()

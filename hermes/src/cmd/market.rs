@@ -4,7 +4,9 @@ use hermes_home::config::{Document, Settings};
 use hermes_home::{Env, dotenv, yaml};
 use hermes_lines::one_line;
 use hermes_model::auth::{LoginWay, login_way};
-use hermes_model::{EffortField, Mode, Offers, Origin, Overrides, RoutedModels, list_providers};
+use hermes_model::{
+    EffortField, Mode, Offers, Origin, Overrides, ProviderInfo, RoutedModels, list_providers,
+};
 use hermes_tui::setup::{Endpoint, Login, Main, Market, Model, Offered, Provider};
 use serde_json::json;
 
@@ -57,7 +59,7 @@ impl Market for Shop<'_> {
                 Some(LoginWay::Forbidden(why)) => Login::Forbidden(why.to_owned()),
                 Some(_) => Login::Account,
             },
-            key: info.keys.into_iter().next().unwrap_or_default(),
+            key: variable(&info, &env),
             id: info.id,
             name: info.name,
             address: info.base_url,
@@ -101,6 +103,16 @@ impl Market for Shop<'_> {
             takes_effort: thinks && !route.quirks.no_effort,
         })
     }
+}
+
+/// The variable a provider's key is in, or would be kept in.
+fn variable(info: &ProviderInfo, env: &Env) -> String {
+    let usual = info.keys.iter().find(|name| name.ends_with("_API_KEY"));
+    let usual = usual.or(info.keys.first());
+    // OpenAI's own is accepted by others too, if it is theirs; it is not theirs to replace.
+    let is_in_use = |name: &&String| env.filled(name).is_some() && *name != "OPENAI_API_KEY";
+    let used = info.keys.iter().find(is_in_use);
+    used.or(usual).cloned().unwrap_or_default()
 }
 
 fn listed(model: &hermes_model::ListedModel) -> Model {

@@ -103,6 +103,14 @@ pub fn console(command: Option<&Command>) -> Console {
     }
 }
 
+/// Fails if `config.yaml` cannot be read: nothing could be written to it. What is wrong was said at the start.
+fn intact(app: &App) -> Result<()> {
+    match app.settings.broken() {
+        Some(_) => Err(Failed(1).into()),
+        None => Ok(()),
+    }
+}
+
 /// Asks on the terminal; without one, nothing irreversible happens unasked.
 fn confirm(app: &mut App, question: &str) -> Result<bool> {
     if !io::stdin().is_terminal() {

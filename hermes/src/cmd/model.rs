@@ -13,6 +13,7 @@ use hermes_tui::setup::{self, Chosen, Pen};
 use hermes_types::{Scope, SessionId};
 use serde_json::json;
 
+use super::intact;
 use super::market::Shop;
 use crate::cli::{Format, LoginArgs, Model};
 use crate::wire::{App, say};
@@ -37,7 +38,11 @@ pub fn run(app: &mut App, login: &LoginArgs, action: Option<&Model>) -> Result<(
 
 /// One of all there are, by lists.
 fn choose(app: &mut App, login: &LoginArgs) -> Result<()> {
-    let desk = app.desk("choosing a model from a list")?;
+    intact(app)?;
+    let desk = app.desk(
+        "choosing a model from a list",
+        "use `hermes model show`, `list` or `set NAME`",
+    )?;
     let env = Env::from_process();
     let mut pen = Pen::new(&app.home, &env);
     let text = match setup::choose_model(&desk, &mut pen, &Shop { app, login })? {

@@ -10,7 +10,7 @@ use hermes_tui::setup::{Error, Finish, GUIDANCE, Pen, Plan, SECTIONS, ToolSizes,
 use hermes_types::ModelErrorKind;
 
 use super::market::Shop;
-use super::{Failed, ask, chat};
+use super::{Failed, chat, intact};
 use crate::cli::{LoginArgs, Setup, Talk};
 use crate::wire::{App, say};
 
@@ -22,6 +22,9 @@ pub fn run(app: &mut App, before: &Talk, args: &Setup) -> Result<()> {
     if !io::stdin().is_terminal() {
         say(GUIDANCE);
         return Err(Failed(1).into());
+    }
+    if !args.reset {
+        intact(app)?;
     }
     let named = SECTIONS.iter();
     let mut named = named.filter(|(name, _)| args.section.as_deref() == Some(name));
@@ -46,26 +49,32 @@ pub fn offer(app: &mut App, talk: &Talk) -> Result<()> {
         model: talk.model.clone(),
         provider: talk.provider.clone(),
     };
-    let models = RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides);
-    let Err(error) = models else {
+    let usable = |app: &App| {
+        let (settings, env) = (app.settings.clone(), app.env.clone());
+        RoutedModels::new(&app.home, settings, env, &overrides)
+    };
+    let Err(error) = usable(app) else {
         return Ok(());
     };
-    if error.kind != ModelErrorKind::NotConfigured {
+    if error.kind != ModelErrorKind::NotConfigured || app.settings.broken().is_some() {
         return Ok(());
     }
     say(&format!("{error}\nOr answer a few questions: hermes setup"));
-    let answer = ask(app, "Run setup now? [Y/n] ")?;
-    if !matches!(answer.to_lowercase().as_str(), "" | "y" | "yes") {
+    write!(io::stderr(), "Run setup now? [Y/n] ")?;
+    let mut answer = String::new();
+    let is_end = io::stdin().read_line(&mut answer)? == 0;
+    if is_end || !matches!(answer.trim().to_lowercase().as_str(), "" | "y" | "yes") {
         return Err(Failed(1).into());
     }
     match wizard(app, Plan::Usual, false)? {
         Finish::Chat => Ok(()),
-        Finish::Done => Err(Failed(1).into()),
+        // Somebody who only wanted to set it up has what they wanted.
+        Finish::Done => Err(Failed(u8::from(usable(app).is_err())).into()),
     }
 }
 
 fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
-    let desk = app.desk("setup")?;
+    let desk = app.desk("setup", "see `hermes setup --non-interactive`")?;
     let env = Env::from_process();
     let sizes = sizes(app)?;
     let mut pen = Pen::new(&app.home, &env).with_copy();

@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use hermes_home::config::Document;
 use hermes_home::{Env, yaml};
 use hermes_mcp_tools::choice::Switch;
 use hermes_session::toolsets::{enabled, leaves};
-use hermes_tui::setup::{Pen, choose_tools};
+use hermes_tui::setup::{Pen, choose_tools, platforms};
 use serde_json::{Value, json};
 
-use super::{Failed, mcp, setup};
+use super::{Failed, intact, mcp, setup};
 use crate::cli::{Format, Tools};
 use crate::wire::{App, say};
 
@@ -25,10 +25,9 @@ pub fn run(app: &mut App, summary: bool, action: Option<&Tools>) -> Result<()> {
 }
 
 fn choose(app: &mut App) -> Result<()> {
-    let what = "choosing tools from a list";
-    let desk = app
-        .desk(what)
-        .context("use `hermes tools list`, `enable NAME` or `disable NAME`")?;
+    intact(app)?;
+    let instead = "use `hermes tools list`, `enable NAME` or `disable NAME`";
+    let desk = app.desk("choosing tools from a list", instead)?;
     let env = Env::from_process();
     let changes = choose_tools(&desk, &mut Pen::new(&app.home, &env), &setup::sizes(app)?)?;
     for change in &changes {
@@ -43,13 +42,7 @@ fn choose(app: &mut App) -> Result<()> {
 
 /// How many toolsets are on, and which.
 fn summary(app: &mut App) -> Result<()> {
-    let section = app
-        .settings
-        .get("platform_toolsets")
-        .and_then(Value::as_object);
-    let others = section.into_iter().flatten().map(|(name, _)| name.clone());
-    let others = others.filter(|name| name != "cli").collect::<Vec<_>>();
-    for platform in std::iter::once("cli".to_owned()).chain(others) {
+    for platform in platforms(&app.settings) {
         let on = enabled(&app.settings, &platform);
         let count = leaves().count();
         writeln!(

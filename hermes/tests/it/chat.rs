@@ -582,7 +582,7 @@ fn the_owner_is_asked_and_says_no() {
 #[test]
 fn models_and_toolsets_on_the_command_line() {
     let bench = Bench::new(json!([{"text": "ok"}]));
-    assert!(bench.run(&["model"]).ok().contains("fake-model"));
+    assert!(bench.run(&["model", "show"]).ok().contains("fake-model"));
     let listed: Value = serde_json::from_str(bench.run(&["model", "list", "--json"]).ok()).unwrap();
     assert!(
         listed

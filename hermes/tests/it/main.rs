@@ -39,6 +39,7 @@ mod sandbox;
 mod secret;
 mod seed;
 mod sessions;
+mod setup;
 mod signals;
 mod skills;
 mod start;

@@ -224,7 +224,7 @@ fn another_provider_takes_nothing_of_the_old_one_along() {
     let bench = Bench::new(json!(["m"]));
     let env = "MY_KEY=sk-mine-1234\nXIAOMI_API_KEY=mi-key-1\nOPENAI_BASE_URL=http://old/v1\n";
     bench.home.write(".env", env);
-    let shown = bench.run(&["model"]);
+    let shown = bench.run(&["model", "show"]);
     assert!(
         shown
             .stderr

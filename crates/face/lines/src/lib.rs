@@ -5,6 +5,7 @@ pub mod audit;
 pub mod browser;
 mod hidden;
 mod out;
+pub mod settings;
 mod show;
 mod table;
 

@@ -16,12 +16,12 @@ const MAX_MESSAGES: usize = 6;
 pub fn list(
     sessions: &[Listed],
     now: Timestamp,
-    look: impl Fn(&SessionId) -> Vec<Message> + 'static,
+    look: impl Fn(&SessionId) -> Vec<Message> + Send + Sync + 'static,
 ) -> List<SessionId> {
     let items = sessions.iter().map(|session| item(session, now)).collect();
     List::new("Conversations", items)
         .header(&["Title / Preview", "Active", "Src", "ID"])
-        .footer("sessions")
+        .unit("sessions")
         .search(Search::LettersButQ)
         .extra('r', "rename")
         .extra('d', "delete")
@@ -29,13 +29,7 @@ pub fn list(
 }
 
 fn item(session: &Listed, now: Timestamp) -> Item<SessionId> {
-    let title = session.title.as_deref().filter(|title| !title.is_empty());
-    let label = title.unwrap_or(&session.preview);
-    let label = if label.trim().is_empty() {
-        "(empty)"
-    } else {
-        label
-    };
+    let label = name(session);
     let cells = [
         active(session.last_active, now),
         session.source.clone(),
@@ -44,6 +38,15 @@ fn item(session: &Listed, now: Timestamp) -> Item<SessionId> {
     Item::new(session.id.clone(), label)
         .cells(cells)
         .also(&session.preview)
+}
+
+/// Its title, or how it begins.
+pub fn name(session: &Listed) -> &str {
+    let title = session.title.as_deref().filter(|title| !title.is_empty());
+    match title.unwrap_or(&session.preview) {
+        text if text.trim().is_empty() => "(empty)",
+        text => text,
+    }
 }
 
 /// `just now`, `5m ago`, `3h ago`, `yesterday`, `4d ago`, then the date.

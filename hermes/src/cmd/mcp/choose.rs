@@ -72,7 +72,7 @@ fn which(app: &App) -> Result<Option<String>> {
     if all.is_empty() {
         bail!("no MCP server is configured (`hermes mcp add`)");
     }
-    let desk = app.desk("choosing a server")?;
+    let desk = app.desk("choosing a server", "name one")?;
     let items = all
         .into_iter()
         .map(|(name, _)| Item::new(name.clone(), name));
@@ -90,7 +90,7 @@ pub fn pick(
     rows: Vec<Item<()>>,
     on: &[usize],
 ) -> Result<Option<Vec<usize>>> {
-    let desk = app.desk(title)?;
+    let desk = app.desk("choosing from a list", "name what you want instead")?;
     let list = Checklist::new(title, rows, on).search(Search::Letters);
     match desk.ask(list)? {
         Outcome::Chosen(wanted) | Outcome::Key(_, wanted) => Ok(Some(wanted)),

@@ -230,7 +230,8 @@ fn a_person_is_asked() {
     .unwrap();
     let home = TempHome::new();
     let args = ["mcp", "add", "s", "--url", &flaky.url(), "--auth", "header"];
-    let mut pty = command(&home, &args).env("NO_COLOR", "1").pty(50, 40);
+    let lines = command(&home, &args).env("TERM", "dumb");
+    let mut pty = lines.pty(50, 40);
     pty.wait_for("Key for s:", PATIENCE);
     pty.send("k-0123456789\r");
     let screen = pty.wait_for("[A/n/s]", PATIENCE);
@@ -246,8 +247,10 @@ fn a_person_is_asked() {
     assert_eq!(selected(&home), "2 selected");
 
     let mut pty = command(&home, &["mcp", "configure", "s"]).pty(50, 80);
-    pty.wait_for("[x]", PATIENCE);
-    pty.send("a\r");
+    pty.wait_for("2 on", PATIENCE);
+    pty.send("\x01");
+    pty.wait_for("10 on", PATIENCE);
+    pty.send("\r");
     pty.wait_for("10 of 10 tools", PATIENCE);
     assert_eq!(selected(&home), "all");
     assert!(!home.read("config.yaml").contains("tools:"));

@@ -39,6 +39,8 @@ pub(super) enum Pressed {
 pub(super) struct Body<T> {
     pub items: Vec<Item<T>>,
     pub search: Search,
+    /// Space is never part of a search.
+    pub space_toggles: bool,
     pub typed: String,
     /// The item under the cursor.
     pub at: usize,
@@ -52,8 +54,16 @@ impl<T> Body<T> {
         Self {
             items,
             search: Search::None,
+            space_toggles: false,
             typed: String::new(),
             at,
+        }
+    }
+
+    pub fn begin_at(&mut self, place: usize) {
+        let place = place.min(self.items.len().saturating_sub(1));
+        if self.items.get(place).is_some_and(|item| item.off.is_none()) {
+            self.at = place;
         }
     }
 
@@ -106,7 +116,7 @@ impl<T> Body<T> {
 
     fn letter(&mut self, c: char) -> Pressed {
         match (self.search, c) {
-            (_, ' ') if self.typed.is_empty() => return Pressed::Space,
+            (_, ' ') if self.typed.is_empty() || self.space_toggles => return Pressed::Space,
             (Search::None, 'j') => self.go(1),
             (Search::None, 'k') => self.go(-1),
             (Search::None, ' ') => return Pressed::Space,

@@ -1,7 +1,7 @@
 //! Any number of many.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Size};
@@ -24,7 +24,7 @@ pub struct Checklist {
     footer: Option<Footer>,
 }
 
-type Footer = Rc<dyn Fn(&[usize]) -> String>;
+type Footer = Arc<dyn Fn(&[usize]) -> String + Send + Sync>;
 
 const HELP: &[(&str, &str)] = &[
     ("↑↓", "navigate"),
@@ -38,7 +38,10 @@ impl Checklist {
     pub fn new(title: impl Into<String>, items: Vec<Item<()>>, on: &[usize]) -> Self {
         Self {
             on: (0..items.len()).map(|place| on.contains(&place)).collect(),
-            body: Body::new(items),
+            body: Body {
+                space_toggles: true,
+                ..Body::new(items)
+            },
             frame: Frame::new(title, HELP),
             footer: None,
         }
@@ -56,8 +59,8 @@ impl Checklist {
     }
 
     /// What the last row says about the rows that are on.
-    pub fn footer(mut self, footer: impl Fn(&[usize]) -> String + 'static) -> Self {
-        self.footer = Some(Rc::new(footer));
+    pub fn footer(mut self, footer: impl Fn(&[usize]) -> String + Send + Sync + 'static) -> Self {
+        self.footer = Some(Arc::new(footer));
         self
     }
 

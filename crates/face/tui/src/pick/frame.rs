@@ -14,6 +14,8 @@ const ROOMY: usize = 14;
 /// A label is worth more than the columns beside it.
 const MIN_LABEL: usize = 24;
 const MAX_CELL: usize = 28;
+/// Rows for what did not fit into a row.
+const MAX_WHOLE: usize = 4;
 
 /// The words around a list.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +26,8 @@ pub(super) struct Frame {
     pub help: Vec<(String, String)>,
     /// Names of the columns; the first is the label's.
     pub header: Vec<String>,
+    /// What is counted.
+    pub unit: String,
     pub footer: String,
 }
 
@@ -46,7 +50,11 @@ impl Frame {
     pub fn head(&self, size: Size, look: &Look) -> Vec<Row> {
         let columns = usize::from(size.width);
         let is_roomy = usize::from(size.height) >= ROOMY;
-        let mut rows = vec![styled(cut(&self.title, columns), look.style(Role::Title))];
+        let title = Row::from(Span::styled(self.title.clone(), look.style(Role::Title)));
+        let mut rows = wrap(title, columns, 0);
+        if !is_roomy && rows.len() > 1 {
+            rows = vec![styled(cut(&self.title, columns), look.style(Role::Title))];
+        }
         if is_roomy && !self.note.is_empty() {
             for line in self.note.lines() {
                 rows.extend(wrap(Row::raw(line.to_owned()), columns, 0));
@@ -78,14 +86,22 @@ impl Frame {
         if body.search != Search::None {
             rows.push(typed_row(body, columns, look));
         }
-        let grid = Grid::new(&body.items, &self.header, columns);
+        let mark_width = body.items.first().map_or(0, |_| width(mark(0)));
+        let grid = Grid::new(&body.items, &self.header, columns, 2 + mark_width);
         let foot = self.foot(body);
         let header = !self.header.is_empty() && height >= ROOMY;
         if header {
             rows.push(styled(grid.header(&self.header), look.style(Role::Faint)));
         }
-        let room = height.saturating_sub(rows.len() + 1).max(1);
+        // On the smallest screen there is still the row under the cursor.
+        rows.truncate(height.saturating_sub(2));
+        let whole = match height >= ROOMY {
+            true => grid.whole(body, look),
+            false => Vec::new(),
+        };
+        let room = height.saturating_sub(rows.len() + 1 + whole.len()).max(1);
         rows.extend(visible(body, mark, &grid, room, look));
+        rows.extend(whole);
         rows.truncate(height.saturating_sub(1).max(1));
         if rows.len() < height {
             rows.push(styled(cut(&foot, columns), look.style(Role::Faint)));
@@ -97,7 +113,8 @@ impl Frame {
         let shown = body.shown();
         let place = shown.iter().position(|place| *place == body.at);
         let place = place.map_or(0, |place| place + 1);
-        let mut foot = format!("{place}/{}", shown.len());
+        let mut foot = format!("{place}/{} {}", shown.len(), self.unit);
+        foot.truncate(foot.trim_end().len());
         if !body.typed.is_empty() {
             foot.push_str(&format!(" (filtered from {})", body.items.len()));
         }
@@ -192,11 +209,15 @@ fn visible<T>(body: &Body<T>, mark: Mark<'_>, grid: &Grid, room: usize, look: &L
 /// How wide the columns are.
 struct Grid {
     columns: usize,
+    /// Cursor and mark.
+    prefix: usize,
+    /// Labels are filled up to here, so that what is about them begins below each other.
+    labels: usize,
     cells: Vec<usize>,
 }
 
 impl Grid {
-    fn new<T>(items: &[Item<T>], header: &[String], columns: usize) -> Self {
+    fn new<T>(items: &[Item<T>], header: &[String], columns: usize, prefix: usize) -> Self {
         let most = items.iter().map(|item| item.cells.len()).max().unwrap_or(0);
         let widest = |place: usize| {
             let cells = items.iter().filter_map(|item| item.cells.get(place));
@@ -209,12 +230,39 @@ impl Grid {
         while !cells.is_empty() && columns < taken(&cells) + MIN_LABEL + 2 {
             cells.pop();
         }
-        Self { columns, cells }
+        let labels = items.iter().map(|item| width(&item.label)).max();
+        let mut grid = Self {
+            columns,
+            prefix,
+            labels: 0,
+            cells,
+        };
+        // Only where most of the row is left for the rest.
+        let labels = labels.filter(|labels| *labels <= grid.room() / 2);
+        grid.labels = labels.unwrap_or(0);
+        grid
     }
 
-    fn label_width(&self, prefix: usize) -> usize {
+    /// Columns for a label and what is about it.
+    fn room(&self) -> usize {
         let taken: usize = self.cells.iter().map(|wide| wide + 2).sum();
-        self.columns.saturating_sub(taken + prefix)
+        self.columns.saturating_sub(taken + self.prefix)
+    }
+
+    /// All that is said about the row under the cursor, if it does not fit there.
+    fn whole<T>(&self, body: &Body<T>, look: &Look) -> Vec<Row> {
+        let Some(item) = body.items.get(body.at) else {
+            return Vec::new();
+        };
+        let label = width(&item.label).max(self.labels);
+        if item.about.is_empty() || label + 2 + width(&item.about) <= self.room() {
+            return Vec::new();
+        }
+        let about = Span::styled(item.about.clone(), look.style(Role::Faint));
+        let mut rows = vec![Row::default()];
+        rows.extend(wrap(Row::from(about), self.columns, 0));
+        rows.truncate(MAX_WHOLE);
+        rows
     }
 
     fn cells(&self, texts: &[String]) -> String {
@@ -229,17 +277,15 @@ impl Grid {
 
     fn header(&self, names: &[String]) -> String {
         let first = names.first().map(String::as_str).unwrap_or_default();
-        let label = padded(first, self.label_width(2));
-        format!(
-            "  {label}{}",
-            self.cells(names.get(1..).unwrap_or_default())
-        )
+        let label = padded(first, self.room());
+        let prefix = " ".repeat(self.prefix);
+        let cells = self.cells(names.get(1..).unwrap_or_default());
+        format!("{prefix}{label}{cells}")
     }
 
     fn row<T>(&self, item: &Item<T>, is_at: bool, mark: &str, look: &Look) -> Row {
         let cursor = if is_at { "→ " } else { "  " };
-        let prefix = width(cursor) + width(mark);
-        let room = self.label_width(prefix);
+        let room = self.room();
         let role = match (is_at, &item.off) {
             (true, _) => Role::MenuCurrent,
             (false, Some(_)) => Role::Faint,
@@ -249,6 +295,10 @@ impl Grid {
         let about = match &item.off {
             Some(why) => format!("({why})"),
             None => item.about.clone(),
+        };
+        let label = match about.is_empty() {
+            true => label,
+            false => padded(&label, width(&label).max(self.labels)),
         };
         let left = room.saturating_sub(width(&label) + 2);
         let about = if about.is_empty() || left < 4 {

@@ -1,7 +1,7 @@
 //! One line of text.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::{Position, Size};
@@ -16,6 +16,8 @@ use crate::text::{cut, harmless, width};
 
 /// Nothing longer is typed on one line.
 const MAX_CHARS: usize = 4_000;
+/// Rows a list would have and a line has not.
+const SAVED: u16 = 6;
 
 /// A line to fill in. Enter alone takes the default, if there is one.
 #[derive(Clone)]
@@ -32,7 +34,7 @@ pub struct Line {
     problem: String,
 }
 
-type Check = Rc<dyn Fn(&str) -> Result<(), String>>;
+type Check = Arc<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
 const HELP: &[(&str, &str)] = &[("ENTER", "confirm"), ("ESC", "cancel"), ("^U", "clear")];
 
@@ -80,8 +82,11 @@ impl Line {
     }
 
     /// What is wrong with an answer; the question stands until nothing is.
-    pub fn check(mut self, check: impl Fn(&str) -> Result<(), String> + 'static) -> Self {
-        self.check = Some(Rc::new(check));
+    pub fn check(
+        mut self,
+        check: impl Fn(&str) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.check = Some(Arc::new(check));
         self
     }
 
@@ -146,6 +151,14 @@ impl Line {
         }
     }
 
+    /// Everything above the line, which needs less room than a list does.
+    fn head(&self, size: Size, look: &Look) -> Vec<Row> {
+        let roomier = Size::new(size.width, size.height.saturating_add(SAVED));
+        let mut rows = self.frame.head(roomier, look);
+        rows.truncate(usize::from(size.height).saturating_sub(2));
+        rows
+    }
+
     fn shown(&self, text: &str) -> String {
         match self.is_masked {
             true => "•".repeat(text.graphemes(true).count()),
@@ -188,8 +201,7 @@ impl Widget for Line {
 
     fn rows(&self, size: Size, look: &Look) -> Vec<Row> {
         let columns = usize::from(size.width);
-        let mut rows = self.frame.head(size, look);
-        rows.truncate(usize::from(size.height).saturating_sub(2));
+        let mut rows = self.head(size, look);
         let (before, after) = self.halves(columns);
         let prompt = Span::styled("> ", look.style(Role::Prompt));
         let text = match (before.is_empty() && after.is_empty(), &self.default) {
@@ -215,8 +227,7 @@ impl Widget for Line {
     }
 
     fn cursor(&self, size: Size) -> Option<Position> {
-        let above = self.frame.head(size, &Look::plain()).len();
-        let above = above.min(usize::from(size.height).saturating_sub(2));
+        let above = self.head(size, &Look::plain()).len();
         let (before, _) = self.halves(usize::from(size.width));
         let x = u16::try_from(2 + width(&before)).ok()?;
         Some(Position::new(x, u16::try_from(above).ok()?))

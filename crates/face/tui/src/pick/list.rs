@@ -1,7 +1,7 @@
 //! One of many.
 
 use std::fmt;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use crossterm::event::KeyEvent;
 use ratatui::layout::{Position, Size};
@@ -29,7 +29,7 @@ pub struct List<T> {
     preview: Option<Preview<T>>,
 }
 
-type Preview<T> = Rc<dyn Fn(&T) -> String>;
+type Preview<T> = Arc<dyn Fn(&T) -> String + Send + Sync>;
 
 /// How the current row is told from the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,14 @@ impl<T: Clone> List<T> {
     }
 
     /// What is counted in the last row.
-    pub fn footer(mut self, text: impl Into<String>) -> Self {
-        self.frame.footer = text.into();
+    pub fn unit(mut self, name: &str) -> Self {
+        self.frame.unit = name.to_owned();
+        self
+    }
+
+    /// Where the cursor begins: at this row, or at the last one.
+    pub fn begin_at(mut self, place: usize) -> Self {
+        self.body.begin_at(place);
         self
     }
 
@@ -97,8 +103,8 @@ impl<T: Clone> List<T> {
     }
 
     /// Shown below the rows for the one under the cursor.
-    pub fn preview(mut self, preview: impl Fn(&T) -> String + 'static) -> Self {
-        self.preview = Some(Rc::new(preview));
+    pub fn preview(mut self, preview: impl Fn(&T) -> String + Send + Sync + 'static) -> Self {
+        self.preview = Some(Arc::new(preview));
         self
     }
 
@@ -155,8 +161,9 @@ impl<T: Clone> Widget for List<T> {
 
     fn key(&mut self, key: KeyEvent) -> Step<T> {
         match self.body.press(key) {
-            Pressed::Moved => Step::Stay,
-            Pressed::Enter | Pressed::Space => self.chosen(),
+            Pressed::Enter => self.chosen(),
+            Pressed::Space if self.body.search == Search::None => self.chosen(),
+            Pressed::Moved | Pressed::Space => Step::Stay,
             Pressed::Letter(letter) => {
                 let items = self.body.items.iter();
                 let mut items = items.filter(|item| item.off.is_none());

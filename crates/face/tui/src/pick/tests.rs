@@ -67,9 +67,9 @@ fn a_list_at_80_columns() {
     ↑↓ navigate  ENTER confirm  ESC cancel
 
     / type to search
-        OpenRouter  openrouter.ai, everybody's models
-    → ● Anthropic  api.anthropic.com
-        Nobody  (gone)
+        OpenRouter    openrouter.ai, everybody's models
+    → ● Anthropic     api.anthropic.com
+        Nobody        (gone)
     Your own
         家のサーバー  127.0.0.1
     2/4
@@ -82,9 +82,9 @@ fn a_list_at_40_columns_and_10_rows() {
     Who should answer?
     ↑↓ navigate  ENTER confirm  ESC cancel
     / type to search
-        OpenRouter  openrouter.ai, everybod…
-    → ● Anthropic  api.anthropic.com
-        Nobody  (gone)
+        OpenRouter    openrouter.ai, everyb…
+    → ● Anthropic     api.anthropic.com
+        Nobody        (gone)
     Your own
         家のサーバー  127.0.0.1
     2/4
@@ -168,7 +168,7 @@ fn further_keys_and_columns_of_a_list() {
     typed(&mut narrow, "\t\t\t\t\t\t\t\t\t\t");
     assert_snapshot!(screen(&narrow, 40, 18), @r"
     Conversations
-    ↑↓ navigate  ENTER confirm  ESC cancel
+    ENTER confirm  ESC cancel  ^R rename
     / type to search
       Conversation number 7 w…  7m ago   cli
       Conversation number 8 w…  8m ago   cli
@@ -188,18 +188,31 @@ fn further_keys_and_columns_of_a_list() {
     Conversations
     ↑↓ navigate  ENTER confirm  ESC cancel  ^R rename
     / number 2
-    → Conversation number 1 with a rather long title                1m ago   cli  20261116_090001_abcdef
-      Conversation number 2 with a rather long title                2m ago   cli  20261116_090002_abcdef
-      Conversation number 3 with a rather long title                3m ago   cli  20261116_090003_abcdef
-      Conversation number 4 with a rather long title                4m ago   cli  20261116_090004_abcdef
-      Conversation number 5 with a rather long title                5m ago   cli  20261116_090005_abcdef
-      Conversation number 6 with a rather long title                6m ago   cli  20261116_090006_abcdef
-      Conversation number 7 with a rather long title                7m ago   cli  20261116_090007_abcdef
+    → Conversation number 2 with a rather long title                2m ago   cli  20261116_090002_abcdef
+      Conversation number 20 with a rather long title               20m ago  cli  20261116_090020_abcdef
+      Conversation number 21 with a rather long title               21m ago  cli  20261116_090021_abcdef
+      Conversation number 22 with a rather long title               22m ago  cli  20261116_090022_abcdef
+      Conversation number 23 with a rather long title               23m ago  cli  20261116_090023_abcdef
+      Conversation number 24 with a rather long title               24m ago  cli  20261116_090024_abcdef
+      Conversation number 25 with a rather long title               25m ago  cli  20261116_090025_abcdef
     1/29 (filtered from 29)
     ────────────────────────────────────────────────────────────────────────────────────────────────────
-    preview of 1
+    preview of 2
     second line
     ");
+}
+
+#[test]
+fn every_size_has_the_row_under_the_cursor() {
+    for columns in 10..=120 {
+        for height in 3..=30 {
+            let rows = screen(&providers(), columns, height);
+            assert!(rows.contains("→ ●"), "{columns}x{height}:\n{rows}");
+            assert!(screen(&toolsets(), columns, height).contains("→ ["));
+            let line = Line::new("A question that is rather long").note("and a note about it");
+            assert!(screen(&line, columns, height).contains("\n>"));
+        }
+    }
 }
 
 fn toolsets() -> Checklist {
@@ -223,12 +236,16 @@ fn a_checklist() {
     check("aa\n", Some(Outcome::Chosen(vec![])));
     check(" \u{1b}", Some(Outcome::Cancelled));
     check(" q", Some(Outcome::Cancelled));
+    // A space toggles what was searched for.
+    let mut searched = toolsets().search(Search::Letters);
+    let outcome = typed(&mut searched, "file \u{1b} \n");
+    assert_eq!(outcome, Some(Outcome::Chosen(vec![0])));
     assert_snapshot!(screen(&toolsets(), 40, 10), @r"
     Tools for cli
-    ↑↓ navigate  SPACE toggle  ENTER confirm
+    SPACE toggle  ENTER confirm  ESC cancel
     → [✓] terminal  terminal, process
-      [ ] file  read_file, write_file, patc…
-      [ ] web  (no API key)
+      [ ] file      read_file, write_file, …
+      [ ] web       (no API key)
     1/3  1 on  ~100 tokens
     ");
 }
@@ -264,6 +281,7 @@ fn a_secret_is_not_shown() {
     assert_snapshot!(screen(&line, 40, 10), @r"
     Key for OpenRouter
     ENTER confirm  ESC cancel  ^U clear
+
     > ••••••••••••
     ");
     assert!(!format!("{line:?}").contains("secret"));
@@ -281,6 +299,7 @@ fn long_text_scrolls_with_the_cursor() {
     assert_snapshot!(screen(&line, 40, 10), @r"
     Where?
     ENTER confirm  ESC cancel  ^U clear
+
     > 漢字漢字漢字漢字漢字漢字漢字漢字漢字
     ");
     assert!(line.cursor(size).unwrap().x < 40);

@@ -4,7 +4,7 @@ use hermes_home::config::Settings;
 
 use super::endpoint::is_address;
 use super::market::Market;
-use super::{Pen, Result, ask, credentials, model};
+use super::{Pen, Result, ask, credentials, model, own};
 use crate::pick::{Desk, Item, Line, List, Search};
 
 /// What there is to do, and for what.
@@ -88,8 +88,12 @@ fn choose(desk: &Desk, pen: &mut Pen<'_>, market: &dyn Market, task: &str) -> Re
         .into_iter()
         .filter(|one| one.is_ready && one.id != "custom");
     items.extend(ready.map(|one| {
+        let name = match one.is_own() {
+            true => own::title(&settings, &one),
+            false => one.name,
+        };
         let is_current = one.id == now;
-        Item::new(Who::Provider(one.id, one.name.clone()), one.name).current_if(is_current)
+        Item::new(Who::Provider(one.id, name.clone()), name).current_if(is_current)
     }));
     items.push(Item::new(Who::Endpoint, "Custom endpoint…"));
     let list = List::new(format!("Who does {task}?"), items).search(Search::Letters);

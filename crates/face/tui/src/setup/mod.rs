@@ -27,7 +27,7 @@ pub use error::Error;
 pub use market::{Endpoint, Login, Main, Market, Model, Offered, Provider};
 pub use model::{Chosen, choose_model};
 pub use pen::Pen;
-pub use tools::{ToolSizes, choose_tools};
+pub use tools::{ToolSizes, choose_tools, platforms};
 pub use wizard::{Finish, GUIDANCE, Plan, SECTIONS, Section, Wizard};
 
 /// What most questions here come to.

@@ -81,14 +81,18 @@ fn row(pen: &Pen<'_>, provider: Provider, now: &str) -> Item<Row> {
     let ready = if provider.is_ready { "✓" } else { "" };
     let (label, about) = match provider.is_own() {
         true => {
-            let label = format!("{} ({})", provider.name, provider.host());
-            let model = own::default_model(&pen.settings(), &provider.id);
+            let settings = pen.settings();
+            let label = own::title(&settings, &provider);
+            let model = own::default_model(&settings, &provider.id);
             (
                 label,
                 model.map(|model| format!("— {model}")).unwrap_or_default(),
             )
         }
-        false => (provider.name.clone(), provider.host().to_owned()),
+        false => (
+            provider.name.clone(),
+            provider.host().replace("{region}", "…"),
+        ),
     };
     let group = if provider.is_own() { "Your own" } else { "" };
     let words = provider.id.clone();
@@ -116,9 +120,13 @@ fn of_provider(
         true => settings.text("model.default").to_owned(),
         false => own::default_model(&settings, &provider.id).unwrap_or_default(),
     };
-    desk.say(&format!("Asking {} for its models …", provider.name))?;
+    let name = match provider.is_own() {
+        true => own::title(&settings, provider),
+        false => provider.name.clone(),
+    };
+    desk.say(&format!("Asking {name} for its models …"))?;
     let offered = market.models(&provider.id);
-    let model = pick(desk, &provider.name, &offered, &now)?;
+    let model = pick(desk, &name, &offered, &now)?;
     Ok(model.map(|model| (provider.id.clone(), model)))
 }
 

@@ -9,9 +9,10 @@ use crate::pick::{Desk, Item, List};
 
 /// Takes one out again.
 pub(super) fn remove(desk: &Desk, pen: &mut Pen<'_>, market: &dyn Market) -> Result<()> {
+    let settings = pen.settings();
     let own = market.providers().into_iter().filter(Provider::is_own);
     let items = own.map(|provider| {
-        let label = format!("{} ({})", provider.name, provider.host());
+        let label = title(&settings, &provider);
         Item::new(provider, label)
     });
     let list = List::new("Which one should go?", items.collect());
@@ -22,7 +23,6 @@ pub(super) fn remove(desk: &Desk, pen: &mut Pen<'_>, market: &dyn Market) -> Res
     if !confirm(desk, &question, "Its key stays in .env.", Begins::No)? {
         return Ok(());
     }
-    let settings = pen.settings();
     if let Some(path) = path(&settings, &provider.id) {
         pen.unset(&path)?;
     }
@@ -38,6 +38,16 @@ pub(super) fn default_model(settings: &Settings, id: &str) -> Option<String> {
     let names = ["default_model", "model"].iter();
     let mut texts = names.filter_map(|key| entry[*key].as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// What the owner calls it.
+pub(super) fn title(settings: &Settings, provider: &Provider) -> String {
+    let entry = path(settings, &provider.id).and_then(|path| settings.get(&path));
+    let name = entry.and_then(|entry| entry["name"].as_str());
+    let name = name
+        .filter(|name| !name.is_empty())
+        .unwrap_or(&provider.name);
+    format!("{name} ({})", provider.host())
 }
 
 /// Where it stands in `config.yaml`.

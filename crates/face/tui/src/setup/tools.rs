@@ -50,7 +50,7 @@ pub(super) fn section(desk: &Desk, pen: &mut Pen<'_>, sizes: &ToolSizes) -> Resu
 }
 
 /// The terminal, and whatever else has a list of its own.
-fn platforms(settings: &Settings) -> Vec<String> {
+pub fn platforms(settings: &Settings) -> Vec<String> {
     let section = settings.get("platform_toolsets").and_then(Value::as_object);
     let others = section.into_iter().flatten().map(|(name, _)| name.clone());
     let others = others.filter(|name| name != "cli");
@@ -115,10 +115,7 @@ fn checklist(
         .collect();
     let footer = move |on: &[usize]| {
         let bytes: usize = on.iter().map(|place| weights[*place]).sum();
-        format!(
-            "about {} tokens in every request",
-            bytes.div_ceil(BYTES_PER_TOKEN)
-        )
+        format!("~{} tokens per request", bytes.div_ceil(BYTES_PER_TOKEN))
     };
     let title = format!("Tools for {}", platforms.join(", "));
     let list = Checklist::new(title, items.collect(), &on).footer(footer);
