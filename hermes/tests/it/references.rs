@@ -96,6 +96,8 @@ fn in_a_chat_it_is_told_before_the_answer() {
     // Asked again, it is what was sent, not read anew.
     let first = asked(&bench);
     std::fs::write(bench.home.work().join("src/a.rs"), "changed\n").unwrap();
+    // Not before the turn is over.
+    chat.wait_until(|screen| screen.trim_end().ends_with('>'), WAIT);
     chat.send("/retry\r");
     crate::bench::eventually(WAIT, "a second request", || {
         let tools = |one: &Value| one["tools"].is_array();

@@ -70,10 +70,10 @@ fn a_model_without_a_name_is_shown_as_what_it_is() {
     let settings = |url: &str| format!("model: {{base_url: '{url}/v1', context_length: 99000}}\n");
     home.write("config.yaml", settings(&model.url()));
     let shown = |args: &[&str]| hermes(&home, args).ok().to_owned();
-    assert!(shown(&["model"]).starts_with("Model     qwen3:4b\n"));
+    assert!(shown(&["model", "show"]).starts_with("Model     qwen3:4b\n"));
     // The server is away.
     home.write("config.yaml", settings("http://127.0.0.1:9"));
-    let away = shown(&["model"]);
+    let away = shown(&["model", "show"]);
     assert!(away.contains("the only one its server has"), "{away}");
     let away: Value = serde_json::from_str(&shown(&["model", "show", "--json"])).unwrap();
     assert_eq!(away["model"], Value::Null);

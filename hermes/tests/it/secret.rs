@@ -101,6 +101,7 @@ fn a_signal_during_a_question_for_a_password_leaves_the_terminal_as_it_was() {
         let script =
             "sh -c 'echo $$ > pid; exec \"$0\"' \"$0\"; echo \"ended with $?\"; stty -a; read end";
         let shell = rooms.bench.home.cmd("/bin/sh").args(["-c", script]);
+        let shell = shell.env("HERMES_TUI", "0");
         let mut shell = rooms.asked(shell.arg(env!("CARGO_BIN_EXE_hermes")));
         shell.send("opense");
         let file = rooms.bench.home.work().join("pid");

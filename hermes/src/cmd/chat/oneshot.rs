@@ -133,7 +133,10 @@ async fn ask(
             // About what the prompt refers to.
             say(&printable(text));
         }
-        begun |= matches!(event, AgentEvent::TurnStarted);
+        begun |= !matches!(
+            event,
+            AgentEvent::TurnStarted | AgentEvent::Notice(_) | AgentEvent::Opened(_)
+        );
         if let AgentEvent::TurnEnded(end) = event {
             // Before anything is put in order: whoever waits for the answer need not wait for that.
             print(out, form, &end)?;
