@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hermes_home::profile::Profiles;
 use hermes_home::{Env, Resolved};
 use hermes_session::{Clarify, SessionSearch, Shape};
-use hermes_store::{NewSession, OpenOptions, Store};
+use hermes_store::{NewSession, OpenOptions, Shortened, Store};
 use hermes_testkit::doubles::{Canned, CannedModel, FixedAsker, SideModel, cx_with};
 use hermes_types::{Answer, CallCx, Message, Scope, Tool};
 use jiff::{SignedDuration, Timestamp};
@@ -158,6 +158,45 @@ async fn earlier_conversations_are_found_once_each_and_opened_at_the_match() {
         ids(&call(&tool, json!({"query": "斑馬图片"}), Answer::Nobody).await),
         ["chat"]
     );
+}
+
+// spec: learning §13.17
+#[tokio::test]
+async fn the_part_of_a_conversation_that_matches_is_the_one_shown() {
+    let (_dir, store) = store().await;
+    let new = |id: &str| NewSession::new(id, "cli");
+    store.ensure_session(new("A")).await.unwrap();
+    let say = async |id: &str, text: &str| {
+        let (id, message) = (id.into(), Message::user(text));
+        let said = store.append(&id, &message, Timestamp::now());
+        said.await.unwrap();
+    };
+    say("A", "docker networking").await;
+    let shorter = Shortened {
+        system_prompt: String::new(),
+        messages: vec![Message::user("what was said before")],
+        at: Timestamp::now(),
+    };
+    store
+        .split(&"A".into(), &"B".into(), shorter)
+        .await
+        .unwrap();
+    say("B", "the iptables rule").await;
+    say("B", "前面的记忆断裂问题已经解决").await;
+    let tool = SessionSearch::new(store.clone());
+    let search = async |query: &str| call(&tool, json!({"query": query}), Answer::Nobody).await;
+    let found = search("iptables").await;
+    let hit = &found["results"][0];
+    assert_eq!(
+        (&hit["session_id"], &hit["parent_session_id"]),
+        (&json!("B"), &json!("A"))
+    );
+    assert!(hit["messages"].to_string().contains("iptables"), "{hit}");
+    assert_eq!(ids(&search("记忆断裂").await), ["B"]);
+    let odd = search("\"unbalanced").await;
+    assert_eq!((&odd["success"], &odd["count"]), (&json!(true), &json!(0)));
+    // What is being talked about now is known already.
+    assert!(!ids(&search("zebra").await).contains(&"current"));
 }
 
 #[tokio::test]
