@@ -16,6 +16,7 @@ use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use super::farewell::farewell;
 use super::open::{Presence, open};
 use super::place::{Changes, Place};
 use super::signals::{Caught, Signals};
@@ -79,7 +80,7 @@ async fn talk_to(
         return Err(caught.failed().into());
     }
     if let (Some(Ok(id)), Until::Left) = (&id, until) {
-        writeln!(out, "Resume this session with:\n  hermes --resume {id}")?;
+        farewell(out, &open.store, id).await?;
     }
     let mut signals = Signals::watch(&Caught::ALL, &app.env)?;
     let decide = async |path: &Path| discard(out, &mut lines, &mut signals, path).await;

@@ -2,6 +2,7 @@
 
 mod children;
 mod compaction;
+mod farewell;
 mod hands;
 mod keep;
 pub mod learning;

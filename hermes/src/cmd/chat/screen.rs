@@ -11,6 +11,7 @@ use hermes_exec::process::Processes;
 use hermes_lines::Out;
 use hermes_skills::Skills;
 use hermes_skills::curator::Curator;
+use hermes_store::Store;
 use hermes_tui::cells::{Banner, banner};
 use hermes_tui::chat::{self, Jobs, Joined, Left, World};
 use hermes_tui::menu::Candidate;
@@ -18,6 +19,7 @@ use hermes_types::SessionId;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::oneshot;
 
+use super::farewell::farewell;
 use super::hands::Hands;
 use super::lists::{Found, Picks};
 use super::open::{Open, Presence, open};
@@ -34,21 +36,17 @@ pub fn is_wanted(app: &App, talk: &Talk) -> bool {
 }
 
 pub fn run(app: &mut App, talk: &Talk, source: &str) -> Result<()> {
-    let mut out = Out::stdout(&app.env);
-    let told = app.block_on(talk_to(app, talk, source))?;
-    if let Some(id) = told {
-        writeln!(out, "Resume this session with:\n  hermes --resume {id}")?;
-    }
-    Ok(out.flush()?)
+    app.block_on(talk_to(app, talk, source))
 }
 
 /// What is left when the chat is over.
 struct Rest {
     hands: Hands,
     place: Place,
+    store: Store,
 }
 
-async fn talk_to(app: &App, talk: &Talk, source: &str) -> Result<Option<SessionId>> {
+async fn talk_to(app: &App, talk: &Talk, source: &str) -> Result<()> {
     let mut signals = Signals::watch(&Caught::ENDS, &app.env)?;
     let mut opening_signals = Signals::watch(&Caught::ENDS, &app.env)?;
     let (caught, ended) = oneshot::channel();
@@ -81,14 +79,19 @@ async fn finish(
     left: Result<Left, chat::Error<anyhow::Error>>,
     signal: Option<Caught>,
     mut kept: oneshot::Receiver<Rest>,
-) -> Result<Option<SessionId>> {
+) -> Result<()> {
     let rest = kept.try_recv().ok();
     let left = left.map_err(|error| match error {
         chat::Error::Opening(error) => error,
         chat::Error::Terminal(error) => anyhow!("the terminal cannot be used: {error}"),
     });
-    let Some(Rest { hands, place }) = rest else {
-        return left.map(|_| None);
+    let Some(Rest {
+        hands,
+        place,
+        store,
+    }) = rest
+    else {
+        return left.map(drop);
     };
     hands.put_down().await;
     let signal = match &left {
@@ -100,13 +103,12 @@ async fn finish(
         return Err(caught.failed().into());
     }
     let mut out = Out::stdout(&app.env);
-    place
-        .leave(async |path: &Path| discard(&mut out, path).await)
-        .await;
-    Ok(match left? {
-        Left::Owner(id) => id,
-        Left::Ended | Left::Gone => None,
-    })
+    if let Left::Owner(Some(id)) = left? {
+        farewell(&mut out, &store, &id).await?;
+    }
+    let decide = async |path: &Path| discard(&mut out, path).await;
+    place.leave(decide).await;
+    Ok(out.flush()?)
 }
 
 /// The session for the screen, and what has to be put in order afterwards.
@@ -131,6 +133,7 @@ fn parts(app: &App, open: Open) -> (Joined, Rest) {
     let rest = Rest {
         hands: open.hands,
         place: open.place,
+        store: open.store,
     };
     (joined, rest)
 }
