@@ -15,7 +15,7 @@ use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home, Resolved, dotenv, log};
 use hermes_lines::Out;
 use hermes_store::{Journal, OpenOptions, Store};
-use hermes_tui::look::Look;
+use hermes_tui::look::{self, Look};
 use hermes_tui::pick::Desk;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc;
@@ -125,7 +125,8 @@ impl App {
 
     /// The person in front of the program; an error says what needs one, and what can be done instead.
     pub fn desk(&self, what: &str, instead: &str) -> Result<Desk> {
-        let desk = Desk::find(&self.env, Look::default());
+        let (skin, _) = look::load(&self.home, self.settings.text("display.skin"));
+        let desk = Desk::find(&self.env, Look::on_terminal(skin, &self.env));
         desk.ok_or_else(|| anyhow!("{what} needs a terminal; {instead}"))
     }
 

@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt;
 use super::room::Room;
 use super::run::Chat;
 use super::start;
-use crate::look::Skin;
+use crate::look::{Look, Skin};
 use crate::screen::restore_now;
 
 /// Programs that print the image in the clipboard, and when they are to be asked.
@@ -92,7 +92,7 @@ impl Chat {
         if !warnings.is_empty() {
             return;
         }
-        self.room.look = start::look(skin, &self.world.env);
+        self.room.look = Look::on_terminal(skin, &self.world.env);
         self.room.notice(format!("skin: {name}"));
         self.keep("display.skin", json!(name));
         let room = &mut self.room;

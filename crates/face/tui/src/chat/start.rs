@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use hermes_home::Home;
 use hermes_home::config::Settings;
-use hermes_home::{Env, Home};
 
 use super::ask::Questions;
 use super::display::Display;
@@ -16,7 +16,7 @@ use super::world::World;
 use crate::cells::spinner::Indicator;
 use crate::cells::{Cell, Notice};
 use crate::input::{Burst, Editor, History, Limits, Pastes};
-use crate::look::{Background, Depth, Look, Skin, Target, load};
+use crate::look::{Look, Skin, load};
 use crate::markdown::Style;
 use crate::menu::Menu;
 use crate::screen::Size;
@@ -27,7 +27,7 @@ impl Room {
         let name = settings.text("display.skin");
         let (skin, warnings) = skin(home, name);
         let mut room = Self {
-            look: look(skin, env),
+            look: Look::on_terminal(skin, env),
             display: Display::read(settings),
             style: Style::parse(settings.text("display.final_response_markdown"))
                 .unwrap_or_default(),
@@ -106,10 +106,6 @@ pub fn own_skins(home: &Home) -> Vec<String> {
     let mut names: Vec<String> = names.collect();
     names.sort_unstable();
     names
-}
-
-pub fn look(skin: Skin, env: &Env) -> Look {
-    Look::new(skin, Depth::detect(env, Target::Terminal)).on(Background::detect(env))
 }
 
 fn limits(settings: &Settings) -> Limits {

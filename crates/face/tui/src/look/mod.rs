@@ -13,6 +13,7 @@ pub use depth::{Background, Depth, Target};
 pub use file::load;
 pub use skin::{Branding, Colors, Skin, Spinner};
 
+use hermes_home::Env;
 use ratatui::style::{Color, Style};
 
 /// What a piece of text is; a skin says how that looks.
@@ -86,6 +87,11 @@ impl Look {
             depth,
             background: Background::Unknown,
         }
+    }
+
+    /// As far as the terminal that `env` tells of can show it.
+    pub fn on_terminal(skin: Skin, env: &Env) -> Self {
+        Self::new(skin, Depth::detect(env, Target::Terminal)).on(Background::detect(env))
     }
 
     /// Without a colour: for tests and for terminals that have none.

@@ -17,7 +17,8 @@ pub struct Desk {
 }
 
 enum Way {
-    Screen,
+    /// With what is known about the terminal.
+    Screen(Box<Env>),
     Lines,
     #[cfg(test)]
     Keys(std::cell::RefCell<std::collections::VecDeque<crossterm::event::KeyEvent>>),
@@ -32,7 +33,7 @@ impl Desk {
         }
         let is_dumb = env.filled("TERM").is_none_or(|term| term == "dumb");
         let way = match is_there() && !is_dumb {
-            true => Way::Screen,
+            true => Way::Screen(Box::new(env.clone())),
             false => Way::Lines,
         };
         Some(Self { look, way })
@@ -41,7 +42,7 @@ impl Desk {
     /// Asks until there is an answer, or none.
     pub fn ask<W: Widget>(&self, widget: W) -> io::Result<Outcome<W::Answer>> {
         match &self.way {
-            Way::Screen => on_terminal(widget, &self.look),
+            Way::Screen(env) => on_terminal(widget, env, &self.look),
             Way::Lines => by_lines(widget),
             #[cfg(test)]
             Way::Keys(keys) => by_keys(widget, &mut keys.borrow_mut()),
@@ -61,7 +62,7 @@ impl Desk {
 impl fmt::Debug for Way {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Screen => "Screen",
+            Self::Screen(_) => "Screen",
             Self::Lines => "Lines",
             #[cfg(test)]
             Self::Keys(_) => "Keys",

@@ -1,27 +1,28 @@
 //! One widget on a terminal of its own: the alternate screen, keys one by one, and everything back in the end.
 
 use std::io::{self, IsTerminal, Write};
-use std::panic;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyEventKind};
-use crossterm::{cursor, execute, queue, terminal};
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Size;
-use ratatui::{Terminal, TerminalOptions, Viewport};
+use crossterm::terminal;
+use hermes_home::Env;
 
 use super::{Outcome, Step, Widget};
-use crate::Row;
 use crate::look::Look;
+use crate::screen::{Keyboard, Overlay, Size, Terminal};
 
 /// Shows a widget until it is answered. What was typed before it was to be seen is no answer.
-pub fn on_terminal<W: Widget>(mut widget: W, look: &Look) -> io::Result<Outcome<W::Answer>> {
-    let mut screen = Screen::enter()?;
+pub fn on_terminal<W: Widget>(
+    mut widget: W,
+    env: &Env,
+    look: &Look,
+) -> io::Result<Outcome<W::Answer>> {
+    let terminal = Terminal::enter(env, Keyboard::Off)?;
+    let mut overlay = Overlay::open(terminal.out(), terminal.size()?)?;
     drain()?;
     loop {
-        screen.draw(&widget, look)?;
+        let size = overlay.size();
+        overlay.draw(&widget.rows(size, look), widget.cursor(size))?;
         match event::read()? {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 if let Step::Done(outcome) = widget.key(key) {
@@ -30,6 +31,7 @@ pub fn on_terminal<W: Widget>(mut widget: W, look: &Look) -> io::Result<Outcome<
                 }
             }
             Event::Paste(text) => widget.paste(&text),
+            Event::Resize(width, height) => overlay.resized(Size { width, height }),
             _ => {}
         }
     }
@@ -68,85 +70,6 @@ fn drain() -> io::Result<()> {
         event::read()?;
     }
     Ok(())
-}
-
-/// Whether a terminal is in our hands. A panic must give it back before it says what happened, and the hook of a
-/// process knows nothing else.
-static HELD: AtomicBool = AtomicBool::new(false);
-static HOOK: Once = Once::new();
-
-/// A terminal in raw mode on its alternate screen; dropping it brings back what was.
-struct Screen {
-    terminal: Terminal<CrosstermBackend<io::Stdout>>,
-}
-
-impl Screen {
-    fn enter() -> io::Result<Self> {
-        HOOK.call_once(|| {
-            let before = panic::take_hook();
-            panic::set_hook(Box::new(move |info| {
-                give_back();
-                before(info);
-            }));
-        });
-        let options = TerminalOptions {
-            viewport: Viewport::Fullscreen,
-        };
-        let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
-        HELD.store(true, Ordering::SeqCst);
-        // From here on dropping it undoes whatever has been done.
-        let mut screen = Self { terminal };
-        terminal::enable_raw_mode()?;
-        execute!(
-            io::stdout(),
-            terminal::EnterAlternateScreen,
-            event::EnableBracketedPaste
-        )?;
-        screen.terminal.clear()?;
-        Ok(screen)
-    }
-
-    fn draw<W: Widget>(&mut self, widget: &W, look: &Look) -> io::Result<()> {
-        queue!(io::stdout(), terminal::BeginSynchronizedUpdate)?;
-        let drawn = self.terminal.draw(|frame| {
-            let area = frame.area();
-            let size = Size::new(area.width, area.height);
-            let rows = widget.rows(size, look);
-            put(&rows, frame.buffer_mut());
-            if let Some(position) = widget.cursor(size) {
-                frame.set_cursor_position(position);
-            }
-        });
-        execute!(io::stdout(), terminal::EndSynchronizedUpdate)?;
-        drawn.map(drop)
-    }
-}
-
-fn put(rows: &[Row], buffer: &mut ratatui::buffer::Buffer) {
-    let area = buffer.area;
-    for (y, row) in (0..area.height).zip(rows) {
-        buffer.set_line(0, y, row, area.width);
-    }
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        give_back();
-    }
-}
-
-fn give_back() {
-    if !HELD.swap(false, Ordering::SeqCst) {
-        return;
-    }
-    // A terminal that is gone has nothing to be given back.
-    let _ = execute!(
-        io::stdout(),
-        event::DisableBracketedPaste,
-        terminal::LeaveAlternateScreen,
-        cursor::Show
-    );
-    let _ = terminal::disable_raw_mode();
 }
 
 /// Whether widgets can be drawn: both ends are a terminal.
