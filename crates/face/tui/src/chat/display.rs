@@ -2,6 +2,7 @@
 
 use hermes_home::config::Settings;
 use hermes_session::Busy;
+use serde_json::Value;
 
 /// How much of the tools is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,8 +57,14 @@ pub struct Display {
     pub diffs: bool,
     pub cost: bool,
     pub bell: bool,
+    /// News for the desktop when the owner looks elsewhere.
+    pub notifications: bool,
     pub bar: bool,
     pub streaming: bool,
+    /// How the time beside an answer is written, if it is.
+    pub clock: Option<String>,
+    /// Characters of what a call is about; 0 is as many as fit.
+    pub preview: usize,
     /// Lines shown of what the owner said, from the beginning and from the end.
     pub said: (usize, usize),
     pub recap: bool,
@@ -81,8 +88,17 @@ impl Display {
             diffs: on("inline_diffs"),
             cost: on("show_cost"),
             bell: on("bell_on_complete"),
+            notifications: on("notifications"),
             bar: true,
-            streaming: on("streaming"),
+            // Unset means yes.
+            streaming: settings.get("display.streaming") != Some(&Value::Bool(false)),
+            clock: on("timestamps").then(|| match text("timestamp_format").as_str() {
+                "" => "%H:%M".to_owned(),
+                format => format.to_owned(),
+            }),
+            preview: settings
+                .number("display.tool_preview_length")
+                .clamp(0.0, 1e4) as usize,
             said: (lines("first_lines", 2), lines("last_lines", 2)),
             recap: text("resume_display") != "minimal",
             busy: Busy::read(&text("busy_input_mode")).unwrap_or_default(),

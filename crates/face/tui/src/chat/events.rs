@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use hermes_home::clock;
 use hermes_types::{AgentEvent, Background, Compacted, Opened, Outcome, Question, Shown, TurnEnd};
 
 use super::display::Progress;
@@ -19,7 +20,7 @@ const LONG: Duration = Duration::from_secs(10);
 impl Room {
     /// Tells somebody who looks elsewhere.
     fn call(&self, words: &str) -> Vec<Effect> {
-        match self.focused {
+        match self.focused || !self.display.notifications {
             true => Vec::new(),
             false => vec![Effect::Bell, Effect::Notify(words.to_owned())],
         }
@@ -141,7 +142,12 @@ impl Room {
             return;
         };
         turn.preparing = None;
-        turn.answering(style).stream.push(text);
+        let format = self.display.clock.as_ref();
+        let frame = || Frame {
+            label: None,
+            clock: format.map(|format| clock::now().strftime(format).to_string()),
+        };
+        turn.answering(style, frame).stream.push(text);
         self.settle();
     }
 
@@ -223,7 +229,7 @@ impl Room {
                 name: name.to_owned(),
                 about,
                 state: State::Ended(ended),
-                preview: 0,
+                preview: self.display.preview,
             });
             if !children.is_empty() {
                 let tasks = tree(&children, now);

@@ -44,7 +44,7 @@ impl Turn {
         let rows = answer.stream.finish(answer::body_width(width), look);
         let mut rows = answer.framed(rows, width, look);
         rows.push(answer::bottom(width, look));
-        let frame = answer::Frame::default();
+        let frame = answer.frame;
         Some((rows, cells::Answer { text, style, frame }.into()))
     }
 
@@ -71,7 +71,7 @@ impl Turn {
         }
         if let Some(answer) = &mut self.answer {
             let source = answer.stream.source().to_owned();
-            let mut again = Answer::new(style);
+            let mut again = Answer::new(style, answer.frame.clone());
             again.stream.push(&source);
             *answer = again;
         }
@@ -90,14 +90,14 @@ impl Answer {
 
     /// Rows in their place, below the frame that comes first.
     fn framed(&mut self, rows: Vec<Row>, width: u16, look: &Look) -> Vec<Row> {
-        let top = (!self.begun).then(|| answer::top(width, look));
+        let top = (!self.begun).then(|| self.frame.top(width, look));
         self.begun = true;
         top.into_iter().chain(answer::body(rows, width)).collect()
     }
 
     fn tail(&self, width: u16, look: &Look) -> Vec<Row> {
         let rows = self.stream.tail(answer::body_width(width), look);
-        let top = (!self.begun && !rows.is_empty()).then(|| answer::top(width, look));
+        let top = (!self.begun && !rows.is_empty()).then(|| self.frame.top(width, look));
         top.into_iter().chain(answer::body(rows, width)).collect()
     }
 }

@@ -73,7 +73,7 @@ impl Room {
                 name: tool.name.clone(),
                 about: tool.about.clone(),
                 state: State::Running(now - tool.began),
-                preview: 0,
+                preview: self.display.preview,
             };
             rows.push(cell.row(width, look));
             let faint = look.style(Role::Faint);
@@ -91,7 +91,7 @@ impl Room {
                 name: name.clone(),
                 about: String::new(),
                 state: State::Preparing,
-                preview: 0,
+                preview: self.display.preview,
             };
             rows.push(cell.row(width, look));
         }

@@ -15,7 +15,7 @@ use super::transcript::Transcript;
 use super::world::World;
 use crate::cells::spinner::Indicator;
 use crate::cells::{Cell, Notice};
-use crate::input::{Burst, Editor, History, Limits, Pastes};
+use crate::input::{Burst, Editor, History, Keys, Limits, Pastes};
 use crate::look::{Look, Skin, load};
 use crate::markdown::Style;
 use crate::menu::Menu;
@@ -36,7 +36,7 @@ impl Room {
             turn: None,
             questions: Questions::default(),
             queue: Queue::default(),
-            editor: Editor::new(),
+            editor: editor(settings),
             burst: Burst::default(),
             pastes: Pastes::new(home, limits(settings)),
             history: History::open(home),
@@ -94,6 +94,15 @@ pub fn skin(home: &Home, name: &str) -> (Skin, Vec<String>) {
         "" => load(home, "default"),
         name => load(home, name),
     }
+}
+
+/// `display.editing_mode`: which keys move in what is typed.
+fn editor(settings: &Settings) -> Editor {
+    let mut editor = Editor::new();
+    if settings.text("display.editing_mode") == "vi" {
+        editor.set_keys(Keys::Vi);
+    }
+    editor
 }
 
 /// Names of the owner's own skins.

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use hermes_types::{AgentEvent, Child, Retrying};
 
+use crate::cells::answer::Frame;
 use crate::cells::children::{Last, State, Task};
 use crate::markdown::{Stream, Style};
 
@@ -30,6 +31,7 @@ pub struct Turn {
 #[derive(Debug)]
 pub struct Answer {
     pub stream: Stream,
+    pub frame: Frame,
     /// Its frame is on the screen.
     pub begun: bool,
 }
@@ -68,9 +70,10 @@ pub struct ChildLine {
 }
 
 impl Answer {
-    pub fn new(style: Style) -> Self {
+    pub fn new(style: Style, frame: Frame) -> Self {
         Self {
             stream: Stream::new(style),
+            frame,
             begun: false,
         }
     }
@@ -92,8 +95,9 @@ impl Turn {
     }
 
     /// The answer that grows, begun if there is none.
-    pub fn answering(&mut self, style: Style) -> &mut Answer {
-        self.answer.get_or_insert_with(|| Answer::new(style))
+    pub fn answering(&mut self, style: Style, frame: impl FnOnce() -> Frame) -> &mut Answer {
+        self.answer
+            .get_or_insert_with(|| Answer::new(style, frame()))
     }
 
     pub fn started(&mut self, id: String, name: String, about: String, now: Instant) {
