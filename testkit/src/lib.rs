@@ -20,5 +20,6 @@ pub use cmd::{Cmd, Output};
 pub use exit::Exit;
 pub use home::TempHome;
 pub use logins::{LoginServer, Visit};
+pub use nix::sys::signal::Signal;
 pub use proxy::{Fault, FaultProxy};
 pub use pty::Pty;

@@ -1,20 +1,29 @@
 //! A program in a terminal: what it drew is a screen of text, what a person types is sent.
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::Child;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, killpg};
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::termios::{LocalFlags, tcgetattr};
 use nix::unistd::Pid;
 use portable_pty::{CommandBuilder, MasterPty, PtySize, native_pty_system};
 
 use crate::{Cmd, Exit};
 
 type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// Lines above the screen that can be scrolled to.
+const SCROLLBACK: usize = 20_000;
+/// A frame that was begun is whole by then, or it never will be.
+const FRAME: Duration = Duration::from_secs(1);
 
 /// A running program and the terminal it runs in. Dropping it kills the program.
 pub struct Pty {
@@ -35,8 +44,8 @@ struct Terminal {
 
 struct State {
     parser: vt100::Parser<Replies>,
-    /// Bytes the program has written so far.
-    written: u64,
+    /// What the program has written so far.
+    output: Vec<u8>,
     ended: bool,
 }
 
@@ -79,10 +88,10 @@ impl Pty {
                 parser: vt100::Parser::new_with_callbacks(
                     nonzero(rows),
                     nonzero(cols),
-                    0,
+                    SCROLLBACK,
                     Replies::default(),
                 ),
-                written: 0,
+                output: Vec::new(),
                 ended: false,
             }),
             changed: Condvar::new(),
@@ -122,7 +131,12 @@ impl Pty {
 
     /// What is on the screen now, without trailing blanks.
     pub fn screen(&self) -> String {
-        self.terminal.lock().screen()
+        self.terminal.whole().screen()
+    }
+
+    /// Everything one can scroll to and what is on the screen, line by line.
+    pub fn scrollback(&self) -> Vec<String> {
+        self.terminal.whole().scrollback()
     }
 
     /// The cursor's row and column, from 0.
@@ -130,9 +144,45 @@ impl Pty {
         self.terminal.lock().parser.screen().cursor_position()
     }
 
+    /// Whether one can see the cursor.
+    pub fn shows_cursor(&self) -> bool {
+        !self.terminal.whole().parser.screen().hide_cursor()
+    }
+
+    /// Whether the program wants pastes to be marked.
+    pub fn marks_pastes(&self) -> bool {
+        self.terminal.lock().parser.screen().bracketed_paste()
+    }
+
+    /// Whether keys are a line that one can edit and see, as a shell wants them.
+    pub fn is_ordinary(&self) -> bool {
+        let name = self.master.tty_name().expect("a terminal has a name");
+        let mut options = OpenOptions::new();
+        let options = options.read(true).custom_flags(OFlag::O_NOCTTY.bits());
+        let side = options.open(name).expect("open the program's side");
+        let settings = tcgetattr(side).expect("the settings of a terminal");
+        let wanted = LocalFlags::ICANON | LocalFlags::ECHO | LocalFlags::ISIG;
+        settings.local_flags.contains(wanted)
+    }
+
     /// How many bytes the program has written so far.
     pub fn bytes_written(&self) -> u64 {
-        self.terminal.lock().written
+        self.terminal.lock().output.len() as u64
+    }
+
+    /// Everything the program has written so far, as it came.
+    pub fn output(&self) -> Vec<u8> {
+        self.terminal.lock().output.clone()
+    }
+
+    /// The number of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        // It may have ended; the test sees that by its exit.
+        let _ = kill(Pid::from_raw(self.child.id() as i32), signal);
     }
 
     pub fn resize(&mut self, rows: u16, cols: u16) {
@@ -167,7 +217,7 @@ impl Pty {
         let mut state = self.terminal.lock();
         loop {
             let screen = state.screen();
-            if holds(&screen) {
+            if !state.is_updating() && holds(&screen) {
                 return Ok(screen);
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -226,6 +276,16 @@ impl Terminal {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
+    /// The same between two frames.
+    fn whole(&self) -> MutexGuard<'_, State> {
+        let (state, _) = (self.changed)
+            .wait_timeout_while(self.lock(), FRAME, |state| {
+                state.is_updating() && !state.ended
+            })
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        state
+    }
+
     /// Draws what the program writes until it ends.
     fn draw(&self, mut output: Box<dyn Read + Send>, keyboard: &Writer) {
         let mut buffer = [0; 4096];
@@ -233,8 +293,8 @@ impl Terminal {
         while let Ok(size @ 1..) = output.read(&mut buffer) {
             let mut state = self.lock();
             state.parser.process(&buffer[..size]);
-            state.written += size as u64;
-            let replies = std::mem::take(&mut state.parser.callbacks_mut().0);
+            state.output.extend_from_slice(&buffer[..size]);
+            let replies = std::mem::take(&mut state.parser.callbacks_mut().replies);
             drop(state);
             self.changed.notify_all();
             type_into(keyboard, &replies);
@@ -250,12 +310,35 @@ impl State {
         let lines: Vec<_> = contents.lines().map(str::trim_end).collect();
         lines.join("\n").trim_end().to_owned()
     }
+
+    fn scrollback(&mut self) -> Vec<String> {
+        let screen = self.parser.screen_mut();
+        let mut lines = Vec::new();
+        for offset in (1..=screen.scrollback_len()).rev() {
+            screen.set_scrollback(offset);
+            lines.extend(screen.rows(0, u16::MAX).next());
+        }
+        screen.set_scrollback(0);
+        lines.extend(screen.rows(0, u16::MAX));
+        lines
+            .iter()
+            .map(|line| line.trim_end().to_owned())
+            .collect()
+    }
+
+    /// In the midst of a frame, which a terminal shows only as a whole.
+    fn is_updating(&self) -> bool {
+        self.parser.callbacks().updating
+    }
 }
 
 /// Answers to what programs ask of their terminal; one that gets none waits, or believes it has no
 /// terminal.
 #[derive(Default)]
-struct Replies(Vec<u8>);
+struct Replies {
+    replies: Vec<u8>,
+    updating: bool,
+}
 
 impl vt100::Callbacks for Replies {
     fn unhandled_csi(
@@ -274,9 +357,13 @@ impl vt100::Callbacks for Replies {
             }
             // What are you? A VT220.
             (None, [] | [[0]], 'c') => "\x1b[?62c".to_owned(),
+            (Some(b'?'), [[2026]], 'h' | 'l') => {
+                self.updating = c == 'h';
+                return;
+            }
             _ => return,
         };
-        self.0.extend(reply.bytes());
+        self.replies.extend(reply.bytes());
     }
 }
 

@@ -36,6 +36,7 @@ mod profile;
 mod references;
 mod routes;
 mod sandbox;
+mod screen;
 mod secret;
 mod seed;
 mod sessions;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hermes_testkit::{Exit, Pty, TempHome};
+use hermes_testkit::{Exit, Pty, Signal, TempHome};
 
 /// Far more than any of this takes.
 const LONG: Duration = Duration::from_secs(10);
@@ -52,6 +52,50 @@ fn questions_to_the_terminal_are_answered() {
         r"stty raw -echo; printf 'ab\033[6n\033[c'; head -c 12 | tr '\033' '^'; printf .",
     );
     pty.wait_for("ab^[1;3R^[?62c.", LONG);
+}
+
+#[test]
+fn what_left_the_screen_can_be_scrolled_to() {
+    let home = TempHome::new();
+    let mut pty = shell(&home, "seq 1 8; printf '\\033[31mred'");
+    assert_eq!(pty.wait_exit(LONG), Exit::Code(0));
+    assert_eq!(pty.screen(), "5\n6\n7\n8\nred");
+    let lines = ["1", "2", "3", "4", "5", "6", "7", "8", "red"];
+    assert_eq!(pty.scrollback(), lines);
+    assert!(pty.output().ends_with(b"8\r\n\x1b[31mred"));
+}
+
+#[test]
+fn a_frame_is_seen_when_it_is_whole() {
+    let home = TempHome::new();
+    let mut pty = shell(
+        &home,
+        r"stty -echo; printf 'old\r\033[?2026hNEW'; read x; printf ' all\033[?2026l'; read x",
+    );
+    // The bytes are there, the frame is not.
+    while !pty.output().ends_with(b"NEW") {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    pty.send("\n");
+    assert_eq!(pty.wait_for("NEW", LONG), "NEW all");
+}
+
+#[test]
+fn modes_of_the_terminal_can_be_told() {
+    let home = TempHome::new();
+    let mut pty = shell(
+        &home,
+        r"printf '\033[?25l\033[?2004hup'; stty raw; printf .; read x",
+    );
+    pty.wait_for("up.", LONG);
+    assert!(pty.marks_pastes() && !pty.shows_cursor() && !pty.is_ordinary());
+    pty.signal(Signal::SIGTERM);
+    assert_eq!(pty.wait_exit(LONG), Exit::Signal(15));
+    let mut pty = shell(&home, "echo up; read x");
+    pty.wait_for("up", LONG);
+    assert!(!pty.marks_pastes() && pty.shows_cursor() && pty.is_ordinary());
+    pty.send("\r");
+    assert_eq!(pty.wait_exit(LONG), Exit::Code(0));
 }
 
 #[test]
