@@ -58,7 +58,7 @@ fn a_written_file_has_a_line_and_a_diff() {
         .unwrap();
     assert!(line.trim_start().starts_with("┊ ✍️"), "{line:?}");
     assert!(
-        line.contains("write     notes/a.txt  ") && line.trim_end().ends_with('s'),
+        line.contains("write     notes/a.txt ") && line.trim_end().ends_with('s'),
         "{line:?}"
     );
     assert!(screen.contains("b/notes/a.txt"), "{screen}");

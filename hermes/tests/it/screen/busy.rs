@@ -112,22 +112,3 @@ fn a_word_aside_reaches_the_running_turn() {
     assert!(results[0].contains("focus on X"), "{results:?}");
     assert_eq!(said(&requests[1], "user"), ["start"]);
 }
-
-#[test]
-fn several_messages_that_end_a_turn_are_one() {
-    let bench = bench(json!([
-        terminal("trap '' TERM; sleep 1"),
-        {"text": "both are done"},
-    ]));
-    let mut chat = Chat::open(&bench);
-    chat.say("old");
-    chat.wait_for("sleep 1", WAIT);
-    chat.type_in("one");
-    // The second is typed while the first still waits for the tool to die.
-    chat.enter();
-    chat.wait_for("⋯ one", WAIT);
-    chat.say("two");
-    chat.wait_idle("both are done");
-    let request = turns(&bench).pop().unwrap();
-    assert_eq!(said(&request, "user"), ["old", "one\ntwo"]);
-}

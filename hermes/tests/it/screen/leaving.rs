@@ -27,6 +27,10 @@ fn ctrl_c_twice_and_ctrl_d_leave() {
     chat.wait_until(|screen| !screen.contains("words"), WAIT);
     chat.send("\u{3}");
     chat.wait_for("press Ctrl+C again to leave", WAIT);
+    // Too late is as if it had not been pressed.
+    chat.wait_until(|screen| !screen.contains("press Ctrl+C"), WAIT);
+    chat.send("\u{3}");
+    chat.wait_for("press Ctrl+C again to leave", WAIT);
     chat.send("\u{3}");
     assert_eq!(chat.wait_exit(WAIT), Exit::Code(0));
     is_restored(&chat);

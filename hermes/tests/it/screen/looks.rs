@@ -1,8 +1,5 @@
 //! Whole screens, narrow and wide.
 
-use std::thread;
-use std::time::Duration;
-
 use insta::{assert_snapshot, with_settings};
 use serde_json::json;
 
@@ -24,6 +21,9 @@ fn looks_like(name: &str, width: u16, screen: &str) {
             (r"│ \d+s", "│ 0s"),
             (r"· \d+s", "· 0s"),
             (r"\w{6}/work", "XXXXXX/work"),
+            // How much a request holds is no matter of looks.
+            (r"\d+\.\dK/", "4.2K/"),
+            (r"(?m)^.*…  \( *[0-9.]+s\)$", "(a face that changes)"),
         ],
         omit_expression => true,
         prepend_module_to_snapshot => false,
@@ -76,8 +76,8 @@ fn a_menu() {
         "menu",
         || bench(json!([])),
         |chat| {
-            chat.type_in("/re");
-            chat.wait_for("/retry", WAIT)
+            chat.type_in("/resu");
+            chat.wait_for("go back to an", WAIT)
         },
     );
 }
@@ -87,7 +87,6 @@ fn messages_that_wait() {
     let bench = || {
         let bench = bench(json!([{"text": "Never", "delay_ms": 60000}]));
         let config = bench.home.read("config.yaml");
-        // What moves by itself is not part of the picture.
         let display = "display:\n  busy_input_mode: queue\n";
         bench
             .home
@@ -100,26 +99,6 @@ fn messages_that_wait() {
         for word in ["second", "third", "fourth", "fifth"] {
             chat.say(word);
         }
-        let screen = chat.wait_for("(+1 more", WAIT);
-        let still: Vec<_> = screen
-            .lines()
-            .filter(|line| !line.contains("..."))
-            .collect();
-        still.join("\n")
+        chat.wait_for("(+1 more", WAIT)
     });
-}
-
-#[test]
-fn a_hint_goes_away() {
-    let bench = bench(json!([]));
-    let mut chat = Chat::open(&bench);
-    chat.send("\u{3}");
-    chat.wait_for("press Ctrl+C again", WAIT);
-    chat.wait_until(|screen| !screen.contains("press Ctrl+C"), WAIT);
-    // Too late to leave: it is the first one again.
-    chat.send("\u{3}");
-    chat.wait_for("press Ctrl+C again", WAIT);
-    thread::sleep(Duration::from_millis(50));
-    chat.say("/help");
-    chat.wait_for("⚙ /help", WAIT);
 }

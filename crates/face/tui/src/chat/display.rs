@@ -90,8 +90,7 @@ impl Display {
             bell: on("bell_on_complete"),
             notifications: on("notifications"),
             bar: true,
-            // Unset means yes.
-            streaming: settings.get("display.streaming") != Some(&Value::Bool(false)),
+            streaming: streams(settings),
             clock: on("timestamps").then(|| match text("timestamp_format").as_str() {
                 "" => "%H:%M".to_owned(),
                 format => format.to_owned(),
@@ -105,4 +104,10 @@ impl Display {
             clear_first: text("ctrl_c_priority") == "clear_input",
         }
     }
+}
+
+/// Unset, every face does what suits it: a screen shows what comes.
+fn streams(settings: &Settings) -> bool {
+    let key = "display.streaming";
+    settings.get(key).is_none_or(|value| value.is_null()) || settings.is_on(key)
 }

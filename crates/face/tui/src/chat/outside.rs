@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crossterm::event::EventStream;
+use futures::FutureExt;
 use hermes_home::config::Document;
 use hermes_home::{clock, yaml};
 use hermes_proc::{Errors, Spawn, Stdin, Tty as ChildTty, foreground};
@@ -53,6 +54,26 @@ impl Chat {
             }
             Err(why) => self.room.warn(why),
         }
+        Ok(())
+    }
+
+    /// Ctrl+Z.
+    pub(super) async fn suspend(&mut self) -> io::Result<()> {
+        self.screen.leave()?;
+        self.terminal.suspend().await?;
+        // That was us.
+        while self.continued.recv().now_or_never().flatten().is_some() {}
+        self.resized();
+        self.screen.invalidate();
+        Ok(())
+    }
+
+    /// Somebody else had stopped us, and a shell had the terminal: it wrote over the screen and may have changed modes.
+    pub(super) fn go_on(&mut self) -> io::Result<()> {
+        self.terminal.renew()?;
+        self.resized();
+        let room = &mut self.room;
+        self.screen.repaint(&mut |width| room.history_rows(width));
         Ok(())
     }
 

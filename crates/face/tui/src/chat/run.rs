@@ -9,6 +9,7 @@ use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures::StreamExt;
 use hermes_session::{Feed, Input, Session};
 use hermes_types::{AgentEvent, SessionId};
+use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
@@ -70,6 +71,8 @@ pub(super) struct Chat {
     leaving: Option<Leaving>,
     /// The title the window has.
     title: String,
+    /// Whoever stopped us let us go on.
+    pub(super) continued: Signal,
 }
 
 /// The session is asked to end; whoever waits for it does not wait for ever.
@@ -102,6 +105,7 @@ enum Woken<E> {
     Found(Found),
     News(Vec<String>),
     Time,
+    Continued,
     Gone,
     Ended,
 }
@@ -136,6 +140,7 @@ impl Chat {
             ticked: now,
             leaving: None,
             title: String::new(),
+            continued: Terminal::continued()?,
         })
     }
 
@@ -157,6 +162,7 @@ impl Chat {
             let woken = {
                 let (opened, leaving) = (self.on.is_some(), self.leaving.is_some());
                 let (found, told) = (&mut self.found.1, &mut self.world.told);
+                let continued = &mut self.continued;
                 let (events, on, ended) = (&mut self.events, &mut self.on, &mut self.world.ended);
                 tokio::select! {
                     event = next_key(events) => Woken::Terminal(event),
@@ -165,6 +171,7 @@ impl Chat {
                     Some(text) = told.recv() => Woken::Told(text),
                     Some(found) = found.recv() => Woken::Found(found),
                     () = until(deadline) => Woken::Time,
+                    Some(()) = continued.recv() => Woken::Continued,
                     () = &mut gone, if !leaving => Woken::Gone,
                     () = ended, if !leaving => Woken::Ended,
                 }
@@ -198,6 +205,11 @@ impl Chat {
             Woken::Found(found) => self.arrived(found),
             Woken::News(texts) => self.news(&texts, now),
             Woken::Time => self.time(now),
+            Woken::Continued => {
+                self.over = None;
+                self.go_on()?;
+                Vec::new()
+            }
             Woken::Gone => return Ok(self.part(Left::Gone, now).await),
             Woken::Ended => return Ok(self.part(Left::Ended, now).await),
         };
@@ -393,12 +405,7 @@ impl Chat {
         match effect {
             Effect::Send(input) => self.send(input).await,
             Effect::Leave => return Ok(self.leave(now).await),
-            Effect::Suspend => {
-                self.screen.leave()?;
-                self.terminal.suspend().await?;
-                self.resized();
-                self.screen.invalidate();
-            }
+            Effect::Suspend => self.suspend().await?,
             Effect::EditOutside => self.edit_outside()?,
             Effect::Copy(text) => {
                 if let Err(error) = self.terminal.copy(&text) {

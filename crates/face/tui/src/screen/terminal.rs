@@ -7,7 +7,7 @@ use crossterm::terminal::{supports_keyboard_enhancement, window_size};
 use hermes_home::Env;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{self, SignalKind, signal};
 use tokio::time::timeout;
 
 use super::Size;
@@ -90,13 +90,18 @@ impl Terminal {
     /// Stops all of the job, as Ctrl+Z does where nobody reads keys, and goes on with it. What is drawn has to be
     /// removed before, overlays too, and drawn again after, in a size that may be another one.
     pub async fn suspend(&mut self) -> io::Result<()> {
-        let mut resumed = signal(SignalKind::from_raw(Signal::SIGCONT as i32))?;
+        let mut resumed = Self::continued()?;
         let title = release();
         let stopped = kill(Pid::from_raw(0), Signal::SIGTSTP);
         // The signal may take another thread first, and this one a little later.
         let _ = timeout(STOPPING, resumed.recv()).await;
         self.retake(title)?;
         Ok(stopped?)
+    }
+
+    /// Tells each time that we go on after somebody stopped us.
+    pub fn continued() -> io::Result<unix::Signal> {
+        signal(SignalKind::from_raw(Signal::SIGCONT as i32))
     }
 
     /// Sets everything again: while somebody else had stopped us, a shell may have changed it.
