@@ -17,6 +17,7 @@ mod store;
 mod stream;
 mod table;
 mod talk;
+mod tui;
 mod turns;
 mod user;
 
@@ -35,6 +36,7 @@ type Group = fn(&Setup) -> Result<Vec<Row>>;
 const GROUPS: &[(&str, Group)] = &[
     ("start", start::rows),
     ("talk", talk::rows),
+    ("tui", tui::rows),
     ("stream", stream::rows),
     ("failover", failover::rows),
     ("resume", resume::rows),

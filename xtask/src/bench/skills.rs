@@ -1,6 +1,7 @@
 //! Many skills: how long a session waits for their list, and how much of its prompt they take.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -63,7 +64,12 @@ fn figures(command: &mut Command) -> Result<Figures> {
 /// Somebody with this many skills, each with a description longer than is shown.
 fn home(count: usize) -> Result<Scratch> {
     let user = Scratch::new("skills")?;
-    let skills = user.path().join(".hermes/skills");
+    write(&user.path().join(".hermes/skills"), count)?;
+    Ok(user)
+}
+
+/// So many skills in a folder.
+pub fn write(skills: &Path, count: usize) -> Result<()> {
     for n in 0..count {
         let dir = skills.join(format!("category-{}/skill-{n:03}", n % 12));
         fs::create_dir_all(&dir)?;
@@ -75,5 +81,5 @@ fn home(count: usize) -> Result<Scratch> {
         let body = "Words of instruction.\n".repeat(200);
         fs::write(dir.join("SKILL.md"), format!("---\n{front}\n---\n{body}"))?;
     }
-    Ok(user)
+    Ok(())
 }

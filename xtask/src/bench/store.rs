@@ -1,7 +1,7 @@
 //! The store at the size of years of use: 3,000 sessions and 300,000 messages.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
@@ -54,7 +54,7 @@ const FIGURES: &[Figure] = &[
 
 pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
     let probe = command::build_probe("release")?;
-    let made = cache::once("store", GENERATED, |folder| generate(&probe, folder))?;
+    let made = made()?;
 
     let copy = Copy::of(&made, "ours")?;
     let mut command = copy.command(&probe);
@@ -73,6 +73,12 @@ pub fn rows(setup: &Setup) -> Result<Vec<Row>> {
         Row::new(figure.what, ours, "ms", figure.bar).beside(theirs)
     };
     Ok(FIGURES.iter().map(row).collect())
+}
+
+/// The folder with the generated database.
+pub fn made() -> Result<PathBuf> {
+    let probe = command::build_probe("release")?;
+    cache::once("store", GENERATED, |folder| generate(&probe, folder))
 }
 
 fn generate(probe: &Path, folder: &Path) -> Result<()> {

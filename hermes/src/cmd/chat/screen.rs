@@ -85,19 +85,23 @@ async fn finish(
         chat::Error::Opening(error) => error,
         chat::Error::Terminal(error) => anyhow!("the terminal cannot be used: {error}"),
     });
-    let Some(Rest {
-        hands,
-        place,
-        store,
-    }) = rest
-    else {
-        return left.map(drop);
-    };
-    hands.put_down().await;
     let signal = match &left {
         Ok(Left::Gone) => Some(signal.unwrap_or(Caught::Hangup)),
         _ => signal,
     };
+    let Some(rest) = rest else {
+        let caught = signal.filter(|_| left.is_ok());
+        return match caught {
+            Some(caught) => Err(caught.failed().into()),
+            None => left.map(drop),
+        };
+    };
+    let Rest {
+        hands,
+        place,
+        store,
+    } = rest;
+    hands.put_down().await;
     if let Some(caught) = signal {
         place.leave(async |_| Changes::Keep).await;
         return Err(caught.failed().into());

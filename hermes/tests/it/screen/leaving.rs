@@ -85,6 +85,19 @@ fn signals_give_the_terminal_back() {
     }
 }
 
+/// Whether the session was open by then or not.
+#[test]
+fn a_signal_right_after_the_first_frame() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let bench = bench(json!([]));
+        let mut pty = super::screen(&bench.home, &[]).pty(40, 110);
+        pty.wait_for("❯", WAIT);
+        pty.signal(signal);
+        assert_eq!(pty.wait_exit(WAIT), Exit::Code(code), "{}", pty.screen());
+        is_restored(&pty);
+    }
+}
+
 /// A shell that can stop its job and take it up again.
 fn in_a_shell(bench: &Bench) -> Pty {
     let script = format!(

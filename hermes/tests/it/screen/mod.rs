@@ -8,6 +8,7 @@ mod flood;
 mod leaving;
 mod looks;
 mod menu;
+mod over;
 mod pasting;
 mod resizing;
 mod waiting;

@@ -26,6 +26,8 @@ use crate::screen::{Keyboard, Screen, Scrollback, Size, Terminal, Tty};
 const FRAME: Duration = Duration::from_millis(16);
 /// Between two steps of what moves by itself.
 const TICK: Duration = Duration::from_millis(125);
+/// A frame that took this long is worth a line in the log, for whoever looks at everything.
+const SLOW: Duration = Duration::from_millis(4);
 /// For a session to end when its owner leaves; a second wish to leave does not wait for it.
 const FAREWELL: Duration = Duration::from_secs(10);
 
@@ -176,7 +178,10 @@ impl Chat {
                     () = ended, if !leaving => Woken::Ended,
                 }
             };
-            if let Some(left) = self.woken(woken).await? {
+            let begun = Instant::now();
+            let left = self.woken(woken).await?;
+            tell_if_slow(begun.elapsed());
+            if let Some(left) = left {
                 return Ok(left);
             }
         }
@@ -507,6 +512,13 @@ impl Chat {
         self.screen.push(fresh);
         // The terminal may be gone; then there is nothing to tidy up.
         let _ = self.screen.leave();
+    }
+}
+
+/// Why keys were answered late is found in the log.
+fn tell_if_slow(took: Duration) {
+    if took >= SLOW {
+        tracing::debug!("a frame took {} ms", took.as_millis());
     }
 }
 

@@ -138,7 +138,9 @@ impl Burst {
         }
         // An Enter that nothing follows does not make two characters a paste.
         let trailing = usize::from(held.ends_with(['\r', '\n']));
-        if run - trailing < self.timing.least {
+        // The end of a line of a paste that stuttered is no Enter either.
+        let goes_on = trailing > 0 && self.until.is_some_and(|until| last < until);
+        if run - trailing < self.timing.least && !goes_on {
             return keys.into_iter().map(Fed::Key).collect();
         }
         self.until = Some(last + self.timing.after);

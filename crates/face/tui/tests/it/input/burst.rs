@@ -93,6 +93,18 @@ fn enter_soon_after_belongs_to_it() {
         &[(0, "a"), (1, "b"), (2, "c"), (50, "Left"), (60, "Enter")],
         &["+paste \"abc\"", "left", "enter"],
     );
+    // A paste that stutters just before the end of a line.
+    check(
+        &[
+            (0, "a"),
+            (1, "b"),
+            (2, "c"),
+            (20, "d"),
+            (21, "Enter"),
+            (40, "e"),
+        ],
+        &["+paste \"abc\"", "+paste \"d\\n\"", "+e"],
+    );
 }
 
 #[test]
