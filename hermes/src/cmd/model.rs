@@ -1,7 +1,7 @@
 //! `hermes model`: which one, which there are, another one.
 
 pub mod list;
-mod set;
+pub mod set;
 
 use std::io::Write;
 

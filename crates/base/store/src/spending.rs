@@ -9,7 +9,7 @@ use crate::{
     connect::Db,
     error::{Result, Sql},
     shares::{by_day, by_model, shares, sums},
-    time::seconds,
+    time::{moment, seconds},
 };
 
 /// What a conversation has used: all its sessions, its children and side tasks.
@@ -43,6 +43,13 @@ impl Store {
     pub async fn account(&self, session: &SessionId) -> Result<Account> {
         let id = session.as_str().to_owned();
         self.read(move |db| account(db, &id)).await
+    }
+
+    /// When something was last said in this session; `None` before anything was.
+    pub async fn last_active(&self, session: &SessionId) -> Result<Option<Timestamp>> {
+        let id = session.as_str().to_owned();
+        let active = self.read(move |db| chain::last_active(db, &id)).await?;
+        Ok(active.map(moment))
     }
 
     /// What was spent on the day of this moment, by every program and in every session. What has no day of

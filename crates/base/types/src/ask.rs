@@ -27,11 +27,11 @@ pub enum Question {
         choices: Vec<String>,
     },
     /// A value that must not be shown or stored, such as a password.
-    Secret {
-        prompt: String,
-    },
+    Secret { prompt: String },
     Confirm {
         question: String,
+        /// `Always` can be answered, too, where that is it: the owner is not asked again.
+        longest: Consent,
     },
     /// A server wants something of the owner while it works on a call: may it have these fields?
     Elicit {

@@ -14,6 +14,10 @@ pub enum AgentEvent {
     Model(ModelInfo),
     /// Whether dangerous commands run unasked from here on.
     Yolo(bool),
+    /// The owner took this back: it can be said in other words.
+    TookBack(String),
+    /// The owner wants an empty screen.
+    Cleared,
     TurnStarted,
     /// More of the visible answer.
     Text(String),

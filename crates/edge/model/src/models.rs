@@ -128,13 +128,10 @@ impl RoutedModels {
     /// changes if it can't be used.
     pub async fn switch(
         &self,
-        name: &str,
+        name: impl Into<Overrides>,
         scope: &Scope,
     ) -> Result<Arc<dyn ModelClient>, ModelError> {
-        let overrides = Overrides {
-            model: Some(name.to_owned()),
-            provider: None,
-        };
+        let overrides = name.into();
         let route = resolve::resolve(self.sources(), &overrides)?;
         let main = Arc::new(Main::new(route, overrides));
         let window = self.asked(&main, scope).await;

@@ -14,6 +14,16 @@ pub struct Overrides {
     pub provider: Option<String>,
 }
 
+impl From<&str> for Overrides {
+    /// A model's name, perhaps with its provider in front.
+    fn from(name: &str) -> Self {
+        Self {
+            model: Some(name.to_owned()),
+            provider: None,
+        }
+    }
+}
+
 /// A model to be found; empty fields mean "as usual".
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wish {

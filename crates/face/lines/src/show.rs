@@ -123,8 +123,12 @@ impl Show {
                     self.line(out, &format!("  [{}] {}", index + 1, one_line(choice)))?;
                 }
             }
-            Question::Secret { prompt } | Question::Confirm { question: prompt } => {
-                self.line(out, &printable(prompt))?;
+            Question::Secret { prompt } => self.line(out, &printable(prompt))?,
+            Question::Confirm { question, longest } => {
+                self.line(out, &printable(question))?;
+                if *longest == Consent::Always {
+                    self.line(out, "  [y] yes  [always] yes, and never ask again  [n] no")?;
+                }
             }
             Question::Elicit {
                 server,

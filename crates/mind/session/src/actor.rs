@@ -20,6 +20,7 @@ use jiff::Zoned;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
+use crate::about::Work;
 use crate::ask::{Asking, SessionAsker};
 use crate::background::Tasks;
 use crate::begin::{Beginning, Current};
@@ -30,6 +31,7 @@ use crate::jobs::{Forget, StopJobs};
 use crate::learned::Learned;
 use crate::memory_provider::{Outside, words};
 use crate::personality::Personalities;
+use crate::quick::QuickShell;
 use crate::references::{Attach, Said};
 use crate::review::{Counters, Review};
 use crate::rollback::Rollback;
@@ -53,6 +55,11 @@ pub enum Input {
     },
     /// A slash command and what follows it.
     Command(&'static Slash, String),
+    /// A command of the owner's configuration, and what follows it.
+    Quick {
+        name: String,
+        rest: String,
+    },
     /// A skill somebody calls, and what they say with it.
     Skill {
         name: String,
@@ -114,8 +121,18 @@ pub enum Titles {
 /// The tools as they are now.
 pub type ToolSource = Arc<dyn Fn() -> Toolbox + Send + Sync>;
 
-/// From a typed name to a model; its server may have to be asked.
-pub type Switch = Arc<dyn Fn(&str) -> BoxFuture<'static, Switched> + Send + Sync>;
+/// From what a person typed to a model; its server may have to be asked.
+pub type Switch = Arc<dyn Fn(Wanted) -> BoxFuture<'static, Switched> + Send + Sync>;
+
+/// Another model, as a person asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Perhaps with a provider in front.
+    pub model: String,
+    pub provider: Option<String>,
+    /// In later sessions, too.
+    pub lasting: bool,
+}
 
 /// What became of a wish for another model.
 pub type Switched = Result<Arc<dyn ModelClient>, ModelError>;
@@ -160,6 +177,8 @@ impl Session {
             personalities: None,
             attach: None,
             preface: String::new(),
+            switch_note: None,
+            quick: QuickShell::default(),
             rollback: None,
             witness: None,
             skills: None,
@@ -226,6 +245,9 @@ pub struct Live {
     pub(crate) attach: Option<Attach>,
     /// What the next message begins with.
     pub(crate) preface: String,
+    /// The part of it that says which model answers.
+    pub(crate) switch_note: Option<String>,
+    pub(crate) quick: QuickShell,
     pub(crate) rollback: Option<Rollback>,
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
@@ -316,6 +338,7 @@ impl Live {
                     Then::Ask(prompt) => return Some(prompt),
                     Then::Leave => return None,
                 },
+                Input::Quick { name, rest } => self.run_quick(&name, &rest),
                 Input::Skill { name, words } => {
                     let prompt = self.skill(&name, &words).await;
                     // Whoever has one question only and no skill for it is told why, and nothing follows.
@@ -436,7 +459,18 @@ impl Live {
             };
             self.follow();
             match input.filter(|input| !is_leaving(input)) {
-                Some(input) => self.meanwhile(input, scope).await,
+                Some(input) => {
+                    let taking = self.meanwhile(input, scope);
+                    tokio::pin!(taking);
+                    // Some of it asks a server: the work does not wait for that.
+                    tokio::select! {
+                        () = &mut taking => {}
+                        end = &mut running => {
+                            taking.await;
+                            return (end, After::Turn);
+                        }
+                    }
+                }
                 None => {
                     scope.cancel.cancel();
                     return (running.await, After::Close);
@@ -486,10 +520,15 @@ impl Live {
                 let said = self.agents(Some("running"));
                 self.notice(said);
             }
+            Input::Command(slash, _) if slash.name == "status" => {
+                let said = self.status(Work::Runs).await;
+                self.notice(said);
+            }
             Input::Command(slash, rest) => {
                 let said = self.tell(slash, &rest).await;
                 self.notice(said);
             }
+            Input::Quick { name, rest } => self.run_quick(&name, &rest),
             Input::Prompt(prompt) => self.busy(Said::typed(prompt), scope),
             Input::Skill { name, words } => {
                 if let Some(prompt) = self.skill(&name, &words).await {

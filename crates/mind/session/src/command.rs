@@ -6,6 +6,7 @@ use hermes_types::{AgentEvent, Content, Message, Role};
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::about::Work;
 use crate::actor::{Live, Which};
 use crate::begin::Beginning;
 use crate::personality::Personalities;
@@ -31,15 +32,13 @@ impl Live {
             "queue" | "steer" => return self.say_now(slash.name, rest),
             "compress" => return self.compress(rest).await,
             "journey" => return self.journey(rest).await,
+            name @ ("new" | "clear" | "undo") => return self.drop_said(name, rest).await,
             _ => {}
         }
         let said = match slash.name {
-            "new" => self.start_anew(rest).await,
             "resume" => self.resume(rest).await,
-            "undo" => self.undo().await,
             "rollback" => self.roll_back(rest).await,
             "save" => self.save(),
-            "model" => self.change_model(rest).await,
             "personality" => self.change_personality(rest).await,
             "branch" => self.branch(rest).await,
             "reasoning" => self.change_effort(rest).await,
@@ -60,10 +59,15 @@ impl Live {
     /// Commands that only look, or only touch the session's name: possible at any time.
     pub(crate) async fn tell(&mut self, slash: &Slash, rest: &str) -> String {
         match slash.name {
-            "help" => help(Face::Any),
+            "help" => help(Face::Any) + &self.quick.commands.help(),
+            "model" => self.change_model(rest).await,
+            "config" => self.config(),
+            "profile" => self.profile(),
+            "toolsets" => self.toolsets(),
+            "tools" => self.tools(rest).await,
             "title" => self.title(rest).await,
             "history" => self.history(),
-            "status" => self.status().await,
+            "status" => self.status(Work::Rests).await,
             "usage" => self.usage().await,
             "insights" => self.insights(rest).await,
             "context" => self.context(),
@@ -76,7 +80,6 @@ impl Live {
             "memory" => self.show_memory(rest),
             "journey" => self.show_journey(rest).await,
             "reload-skills" => self.reload_skills(),
-            "tools" => format!("tools: {}", (self.opening.tools)().names().join(", ")),
             other if slash.face == Face::Screen => format!("/{other} needs a screen"),
             other => format!("/{other} has to wait until the running turn is over (or /stop)"),
         }
@@ -86,7 +89,7 @@ impl Live {
         self.events.send(AgentEvent::Notice(text.into()));
     }
 
-    async fn start_anew(&mut self, title: &str) -> String {
+    pub(crate) async fn start_anew(&mut self, title: &str) -> String {
         let (reason, before) = ("new_session", self.task.clone());
         self.end_with(reason).await;
         if let Err(error) = self.open(Which::New).await {
@@ -168,7 +171,7 @@ impl Live {
     }
 
     /// Where the last question stands; its text.
-    fn last_question(&self) -> Option<(usize, Message)> {
+    pub(crate) fn last_question(&self) -> Option<(usize, Message)> {
         let messages = self.conversation.messages();
         let place = messages
             .iter()
@@ -184,20 +187,6 @@ impl Live {
         self.conversation.truncate(place).await;
         // What it refers to is in it already.
         Then::Ask(question.into())
-    }
-
-    pub(crate) async fn undo(&mut self) -> String {
-        let Some((place, question)) = self.last_question() else {
-            return "there is nothing to take back".to_owned();
-        };
-        let count = self.conversation.messages().len() - place;
-        self.conversation.truncate(place).await;
-        let text = question
-            .content
-            .as_ref()
-            .map(Content::plain)
-            .unwrap_or_default();
-        format!("took back {count} messages, from: {}", first_line(&text))
     }
 
     async fn title(&mut self, title: &str) -> String {
@@ -220,7 +209,7 @@ impl Live {
     }
 
     /// The stored title, or the one that waits.
-    async fn current_title(&self) -> Option<String> {
+    pub(crate) async fn current_title(&self) -> Option<String> {
         let stored = self.opening.store.session(&self.id).await;
         let stored = stored.ok().flatten().and_then(|session| session.title);
         stored.or_else(|| self.wanted_title.clone())
@@ -273,39 +262,6 @@ impl Live {
         }
     }
 
-    async fn status(&self) -> String {
-        let info = self.opening.model.info();
-        let title = self.current_title().await.unwrap_or("(none)".to_owned());
-        format!(
-            "session   {}\ntitle     {title}\nmodel     {} ({})\ncontext   {} tokens\nmessages  {}\ndirectory {}",
-            self.id,
-            info.model,
-            info.provider,
-            info.context_length,
-            self.conversation.messages().len(),
-            self.opening.workspace.cwd().display()
-        ) + &self.server_lines()
-    }
-
-    async fn change_model(&mut self, name: &str) -> String {
-        if name.is_empty() {
-            let info = self.opening.model.info();
-            return format!(
-                "model: {} ({}) at {}",
-                info.model, info.provider, info.base_url
-            );
-        }
-        match (self.opening.switch)(name).await {
-            Ok(model) => {
-                self.opening.model = model;
-                let info = self.opening.model.info();
-                self.events.send(AgentEvent::Model(info.clone()));
-                format!("model: {} ({})", info.model, info.provider)
-            }
-            Err(error) => error.to_string(),
-        }
-    }
-
     async fn change_personality(&mut self, name: &str) -> String {
         let Some(personalities) = &mut self.personalities else {
             return "there are no personalities here".to_owned();
@@ -336,13 +292,4 @@ impl Live {
             tracing::warn!("{}: {error}", self.id);
         }
     }
-}
-
-fn first_line(text: &str) -> String {
-    text.lines()
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .take(60)
-        .collect()
 }

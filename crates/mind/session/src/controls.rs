@@ -10,12 +10,14 @@ use serde_json::{Value, json};
 
 use crate::actor::{Busy, Live};
 use crate::command::Then;
+use crate::lose::Losing;
 use crate::references::Said;
 
 /// What `/yolo` turns, and where choices are written down.
 pub struct Controls {
     pub home: Home,
     pub yolo: Yolo,
+    pub losing: Losing,
 }
 
 /// Says whether dangerous commands run unasked from here on, after changing it.
@@ -108,7 +110,7 @@ impl Live {
     }
 
     /// Writes a choice down; says why not.
-    async fn keep(&self, key: &'static str, value: Value) -> String {
+    pub(crate) async fn keep(&self, key: &'static str, value: Value) -> String {
         let Some(controls) = &self.controls else {
             return String::new();
         };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hermes_home::Home;
 use hermes_skills::journal::{Author, By, Journal, Wanted};
 use hermes_skills::memory::{Memory, Shown};
-use hermes_types::{Answer, Asker, Question};
+use hermes_types::{Answer, Asker, Consent as Longest, Question};
 
 use crate::actor::{After, Live};
 use crate::command::Then;
@@ -93,7 +93,13 @@ impl Live {
     async fn confirm(&mut self, number: u64) -> Consent {
         let (asker, scope) = (self.asker.clone(), self.work());
         let question = format!("Take entry {number} back?");
-        let asking = asker.ask(Question::Confirm { question }, &scope);
+        let asking = asker.ask(
+            Question::Confirm {
+                question,
+                longest: Longest::Once,
+            },
+            &scope,
+        );
         tokio::pin!(asking);
         match self.watch(asking, &scope).await {
             (_, After::Close) => Consent::Left,

@@ -1,5 +1,6 @@
 //! A live conversation: takes input, runs turns one after another, asks the owner, keeps everything.
 
+mod about;
 mod actor;
 mod ask;
 mod audit;
@@ -19,9 +20,12 @@ mod insights;
 mod jobs;
 mod journal;
 mod learned;
+mod lose;
 mod memory_provider;
+mod model;
 mod personality;
 mod prompt;
+mod quick;
 mod recall;
 mod references;
 mod review;
@@ -36,7 +40,9 @@ mod title;
 pub mod toolsets;
 mod usage;
 
-pub use actor::{Busy, Input, Live, Opening, Session, Switch, Switched, Titles, ToolSource, Which};
+pub use actor::{
+    Busy, Input, Live, Opening, Session, Switch, Switched, Titles, ToolSource, Wanted, Which,
+};
 pub use ask::Asking;
 pub use audit::AuditLog;
 pub use clarify::Clarify;
@@ -48,9 +54,11 @@ pub use feed::Feed;
 pub use insights::{Line, Section};
 pub use jobs::{Forget, StopJobs};
 pub use learned::Learned;
+pub use lose::Losing;
 pub use memory_provider::{OutsideMemory, Patience};
 pub use personality::Personalities;
 pub use prompt::{OwnCheckout, Surroundings, system_prompt};
+pub use quick::{QuickCommands, QuickShell};
 pub use recall::{SessionSearch, Shape};
 pub use references::{Attach, Attached};
 pub use review::{Review, ReviewTools, Reviewer, Told};

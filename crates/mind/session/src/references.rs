@@ -80,6 +80,7 @@ impl Live {
         scope: &Scope,
     ) -> impl Future<Output = Message> + use<> {
         let preface = std::mem::take(&mut self.preface);
+        self.switch_note = None;
         let (attach, events) = (self.attach.clone(), self.events.clone());
         let window = self.opening.model.info().context_length;
         let cancel = scope.cancel.clone();

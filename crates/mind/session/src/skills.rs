@@ -8,14 +8,18 @@ use hermes_types::Message;
 
 use crate::actor::{Input, Live};
 use crate::references::Said;
-use crate::slash::{TABLE, Typed, read_with};
+use crate::slash::{Known, TABLE, Typed, read_with, row};
 
 const NONE: &str = "there are no skills here";
 
 /// What a single question asks for: with `/NAME` in front, that skill.
 pub fn asked(skills: Option<&Skills>, prompt: &str) -> Input {
     let is_skill = |word: &str| skills.is_some_and(|skills| skills.has_command(word));
-    match read_with(prompt, &is_skill) {
+    let known = Known {
+        is_quick: &|_| false,
+        is_skill: &is_skill,
+    };
+    match read_with(prompt, known) {
         Typed::Skill { name, rest } => Input::Skill {
             name: name.to_owned(),
             words: rest.to_owned(),
@@ -97,7 +101,7 @@ fn overview(skills: &Skills) -> String {
             "/"
         };
         let about: String = skill.found.description.chars().take(60).collect();
-        text.push_str(&format!("  {slash}{:<28} {about}\n", skill.name()));
+        text.push_str(&row(&format!("{slash}{}", skill.name()), &about));
     }
     text.trim_end().to_owned()
 }

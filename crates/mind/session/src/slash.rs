@@ -62,6 +62,12 @@ pub const TABLE: &[Slash] = &[
     ),
     slash("retry", "", "ask the last question again", "Session"),
     slash(
+        "clear",
+        "",
+        "start a new conversation on an empty screen",
+        "Session",
+    ),
+    slash(
         "undo",
         "",
         "take back the last question and its answer",
@@ -176,14 +182,35 @@ pub const TABLE: &[Slash] = &[
     },
     Slash {
         anytime: true,
-        ..slash("tools", "", "what the model can use", "Info")
+        ..slash(
+            "tools",
+            "[list|enable|disable]",
+            "what the model can use; NAMEs on or off",
+            "Info",
+        )
     },
-    slash(
-        "model",
-        "[provider:model]",
-        "show or change the model",
-        "Configuration",
-    ),
+    Slash {
+        anytime: true,
+        ..slash("toolsets", "", "groups of tools: on or off", "Info")
+    },
+    Slash {
+        anytime: true,
+        ..slash("config", "", "what is set, and where", "Configuration")
+    },
+    Slash {
+        anytime: true,
+        ..slash("profile", "", "which profile this is, and its home", "Info")
+    },
+    Slash {
+        aliases: &["provider"],
+        anytime: true,
+        ..slash(
+            "model",
+            "[provider:model] [--global]",
+            "show or change the model",
+            "Configuration",
+        )
+    },
     slash(
         "reasoning",
         "[none|minimal|low|medium|high|xhigh]",
@@ -238,7 +265,6 @@ pub const TABLE: &[Slash] = &[
             "Info",
         )
     },
-    on_screen("clear", "", "an empty screen; nothing is forgotten"),
     on_screen("redraw", "", "draw everything again"),
     on_screen(
         "transcript",
@@ -257,6 +283,11 @@ pub const TABLE: &[Slash] = &[
         ..on_screen("statusbar", "", "show the status bar, or don't")
     },
     on_screen("skin", "[name]", "show or change how the screen looks"),
+    on_screen(
+        "indicator",
+        "[kaomoji|emoji|unicode|ascii]",
+        "show or change what moves while the model works",
+    ),
     on_screen(
         "verbose",
         "",
@@ -309,6 +340,11 @@ pub enum Typed<'t> {
         slash: &'static Slash,
         rest: &'t str,
     },
+    /// A command of the owner's configuration.
+    Quick {
+        name: String,
+        rest: &'t str,
+    },
     /// A skill of that name.
     Skill {
         name: &'t str,
@@ -319,14 +355,26 @@ pub enum Typed<'t> {
     Unknown(&'t str),
 }
 
-/// Reads a line where there are no skills.
+/// What has a name beside the commands of the table.
+#[derive(Clone, Copy)]
+pub struct Known<'k> {
+    pub is_quick: &'k dyn Fn(&str) -> bool,
+    pub is_skill: &'k dyn Fn(&str) -> bool,
+}
+
+/// Reads a line where there is nothing but the table.
 pub fn read(line: &str) -> Typed<'_> {
-    read_with(line, &|_| false)
+    let nothing = |_: &str| false;
+    let known = Known {
+        is_quick: &nothing,
+        is_skill: &nothing,
+    };
+    read_with(line, known)
 }
 
 /// Reads a line. A first word with a second slash is a path; a unique beginning is enough. Commands win over
-/// skills, and skills over beginnings of commands.
-pub fn read_with<'t>(line: &'t str, is_skill: &dyn Fn(&str) -> bool) -> Typed<'t> {
+/// quick commands, these over skills, and skills over beginnings of commands.
+pub fn read_with<'t>(line: &'t str, known: Known<'_>) -> Typed<'t> {
     let Some(command) = line.trim().strip_prefix('/') else {
         return Typed::Text;
     };
@@ -336,12 +384,15 @@ pub fn read_with<'t>(line: &'t str, is_skill: &dyn Fn(&str) -> bool) -> Typed<'t
     if word.is_empty() || word.contains('/') {
         return Typed::Text;
     }
-    let lower = word.to_lowercase();
-    let lower = lower.replace('_', "-");
-    let exact = TABLE
-        .iter()
-        .find(|slash| slash.name == lower || slash.aliases.contains(&lower.as_str()));
-    if exact.is_none() && is_skill(&lower) {
+    let lower = spelled(word);
+    let exact = exact(word);
+    if exact.is_none() && (known.is_quick)(&lower) {
+        return Typed::Quick {
+            name: lower,
+            rest: rest.trim(),
+        };
+    }
+    if exact.is_none() && (known.is_skill)(&lower) {
         return Typed::Skill {
             name: word,
             rest: rest.trim(),
@@ -371,6 +422,17 @@ pub fn read_with<'t>(line: &'t str, is_skill: &dyn Fn(&str) -> bool) -> Typed<'t
     }
 }
 
+/// The command of exactly this name, or with this alias.
+pub(crate) fn exact(word: &str) -> Option<&'static Slash> {
+    let word = spelled(word);
+    let is_it = |slash: &&Slash| slash.name == word || slash.aliases.contains(&word.as_str());
+    TABLE.iter().find(is_it)
+}
+
+fn spelled(word: &str) -> String {
+    word.to_lowercase().replace('_', "-")
+}
+
 /// The commands a face has, as text.
 pub fn help(face: Face) -> String {
     let mut text = String::new();
@@ -393,9 +455,20 @@ pub fn help(face: Face) -> String {
             .map(|alias| format!(", /{alias}"))
             .collect();
         let usage = format!("/{}{aliases} {}", slash.name, slash.args);
-        text.push_str(&format!("  {:<28} {}\n", usage.trim_end(), slash.about));
+        text.push_str(&row(usage.trim_end(), slash.about));
     }
     text.trim_end().to_owned()
+}
+
+/// A row of the help. Two blanks at least: a narrow screen puts what follows them below.
+pub(crate) fn row(usage: &str, about: &str) -> String {
+    format!("  {usage:<28}  {about}\n")
+}
+
+impl std::fmt::Debug for Known<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Known")
+    }
 }
 
 #[cfg(test)]
@@ -440,7 +513,13 @@ mod tests {
     #[test]
     fn skills_come_after_commands_and_before_their_beginnings() {
         let skills = |word: &str| ["sta", "new", "my-skill"].contains(&word);
-        let named = |line| match read_with(line, &skills) {
+        let quick = |word: &str| ["new", "gs", "my-skill2"].contains(&word);
+        let known = Known {
+            is_quick: &quick,
+            is_skill: &skills,
+        };
+        let named = |line| match read_with(line, known) {
+            Typed::Quick { name, rest } => format!("quick {name}: {rest}"),
             Typed::Skill { name, rest } => format!("skill {name}: {rest}"),
             Typed::Command { slash, .. } => slash.name.to_owned(),
             other => format!("{other:?}"),
@@ -448,6 +527,8 @@ mod tests {
         assert_eq!(named("/sta now"), "skill sta: now");
         assert_eq!(named("/My_Skill a  b "), "skill My_Skill: a  b");
         assert_eq!(named("/new"), "new");
+        assert_eq!(named("/GS -s"), "quick gs: -s");
+        assert_eq!(named("/my_skill2"), "quick my-skill2: ");
         assert_eq!(named("/stat"), "status");
         assert_eq!(named("/my/skill"), "Text");
     }

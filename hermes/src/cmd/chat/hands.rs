@@ -31,7 +31,7 @@ use hermes_types::{Args, Availability, CallCx, SessionId, Tool, ToolOutput, Tool
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
-use hermes_session::{Controls, Forget, StopJobs, ToolSource};
+use hermes_session::{Controls, Forget, Losing, QuickCommands, QuickShell, StopJobs, ToolSource};
 
 use super::keep::checkpoints;
 use super::learning::{self, Learning, Writer};
@@ -201,6 +201,19 @@ impl Hands {
         Controls {
             home: app.home.clone(),
             yolo: Arc::new(move || gate.turn_yolo() == Yolo::On),
+            losing: match app.settings.is_on("approvals.destructive_slash_confirm") {
+                true => Losing::Asked,
+                false => Losing::Unasked,
+            },
+        }
+    }
+
+    /// The owner's own commands: they run as the owner does, with all the owner's variables.
+    pub fn quick(&self, app: &App) -> QuickShell {
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        QuickShell {
+            commands: QuickCommands::read(&app.settings),
+            env: app.env.iter().map(own).collect(),
         }
     }
 

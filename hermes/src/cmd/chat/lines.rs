@@ -1,18 +1,20 @@
 //! A conversation line by line: works on any terminal, with any screen reader.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use hermes_exec::process::Processes;
 use hermes_lines::{Hidden, Out, Show, printable};
-use hermes_session::slash::{self, Typed};
-use hermes_session::{Feed, Input, Session, asked};
+use hermes_session::slash::{self, Known, Typed};
+use hermes_session::{Feed, Input, QuickCommands, Session, asked};
 use hermes_skills::Skills;
 use hermes_skills::curator::Curator;
-use hermes_types::{AgentEvent, Answer, Message, Question, SessionId};
+use hermes_tui::chat;
+use hermes_tui::input::{Dropped, Ground, attached, leading};
+use hermes_types::{AgentEvent, Answer, Consent, Message, Question, SessionId};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -65,6 +67,8 @@ async fn talk_to(
     let processes = open.hands.processes().clone();
     let mut face = Face::new(&open.session, out, processes, until)?;
     face.skills = open.hands.skills.clone();
+    face.quick = QuickCommands::read(&app.settings);
+    face.user_home = app.env.user_home();
     // Begins when the prompt is there, and ends with the session.
     let _looking = open.hands.catch_up();
     let face = async {
@@ -143,6 +147,10 @@ struct Face<'o> {
     leaves: bool,
     /// What `/name` may call.
     skills: Option<Arc<Skills>>,
+    /// The owner's own commands.
+    quick: QuickCommands,
+    /// What `~` means.
+    user_home: PathBuf,
     /// The question on the screen.
     asked: Option<(u64, Question)>,
     /// While it is one for a secret.
@@ -167,6 +175,8 @@ impl<'o> Face<'o> {
             compacting: false,
             leaves: matches!(until, Until::Answered(_)),
             skills: None,
+            quick: QuickCommands::default(),
+            user_home: PathBuf::new(),
             asked: None,
             hidden: None,
             last_interrupt: None,
@@ -215,6 +225,22 @@ impl<'o> Face<'o> {
         self.session.send(Input::Prompt(Message::user(text))).await;
     }
 
+    /// What begins with the path of a file comes with that file.
+    fn with_file(&self, line: &str) -> Option<Message> {
+        let ground = Ground {
+            user_home: &self.user_home,
+            is_file: &|path| path.is_file(),
+        };
+        let (file, rest) = leading(line, ground)?;
+        if let Dropped::Image(path) = &file
+            && let Ok(message) = chat::message(rest.to_owned(), [path.as_path()].into_iter())
+        {
+            return Some(message);
+        }
+        let (Dropped::Image(path) | Dropped::File(path)) = file;
+        Some(Message::user(attached(&path, rest)))
+    }
+
     async fn line(&mut self, line: &str) -> Result<()> {
         if let Some((id, question)) = self.asked.take() {
             match answer(&question, line) {
@@ -232,16 +258,34 @@ impl<'o> Face<'o> {
         if line.trim().is_empty() {
             return self.prompt();
         }
+        if let Some(message) = self.with_file(line) {
+            self.running = true;
+            self.session.send(Input::Prompt(message)).await;
+            return Ok(());
+        }
+        let line = &self.quick.unfold(line);
+        let is_quick = |word: &str| self.quick.has(word);
         let is_skill = |word: &str| {
             let skills = self.skills.as_ref();
             skills.is_some_and(|skills| skills.has_command(word))
         };
-        match slash::read_with(line, &is_skill) {
+        let known = Known {
+            is_quick: &is_quick,
+            is_skill: &is_skill,
+        };
+        match slash::read_with(line, known) {
+            Typed::Quick { name, rest } => {
+                let rest = rest.to_owned();
+                self.session.send(Input::Quick { name, rest }).await;
+            }
             Typed::Skill { name, rest } => {
                 let (name, words) = (name.to_owned(), rest.to_owned());
                 self.session.send(Input::Skill { name, words }).await;
             }
-            Typed::Text => self.say(line).await,
+            Typed::Text => {
+                let line = line.clone();
+                self.say(&line).await;
+            }
             Typed::Command { slash, rest } => {
                 self.session
                     .send(Input::Command(slash, rest.to_owned()))
@@ -356,6 +400,10 @@ fn answer(question: &Question, line: &str) -> Option<Answer> {
         }
         Question::Secret { .. } => Some(Answer::Text(line.to_owned())),
         Question::Elicit { .. } if line.starts_with('{') => Some(Answer::Text(line.to_owned())),
+        Question::Confirm {
+            longest: Consent::Always,
+            ..
+        } if matches!(line, "a" | "always") => Some(Answer::Always),
         Question::Confirm { .. } | Question::Elicit { .. } => {
             Some(if matches!(line, "y" | "yes") {
                 Answer::Once

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use futures::FutureExt;
-use hermes_model::{Overrides, RoutedModels, context};
+use hermes_home::Home;
+use hermes_home::config::Settings;
+use hermes_model::{Overrides, Route, RoutedModels, context};
 use hermes_session::{Switch, Switched};
 use hermes_types::{ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
 
 use crate::cli::Talk;
+use crate::cmd::model::set::write;
 use crate::wire::{App, say};
 
 /// Decides about the model; fails with how to set one up.
@@ -36,16 +39,35 @@ pub async fn main_model(models: &RoutedModels) -> Switched {
 }
 
 /// `/model`
-pub fn switch(models: &Arc<RoutedModels>) -> Switch {
+pub fn switch(app: &App, models: &Arc<RoutedModels>) -> Switch {
     let models = models.clone();
-    Arc::new(move |name| {
-        let (models, name) = (models.clone(), name.to_owned());
+    let (home, settings) = (app.home.clone(), app.settings.clone());
+    Arc::new(move |wanted| {
+        let (models, home, settings) = (models.clone(), home.clone(), settings.clone());
         async move {
             let scope = Scope::new(SessionId::new("switch"));
-            models.switch(&name, &scope).await
+            let overrides = Overrides {
+                model: Some(wanted.model),
+                provider: wanted.provider,
+            };
+            let client = models.switch(overrides, &scope).await?;
+            if wanted.lasting {
+                keep(home, settings, models.route()).await;
+            }
+            Ok(client)
         }
         .boxed()
     })
+}
+
+/// Writes the choice down; the file may be locked for a moment.
+async fn keep(home: Home, settings: Settings, route: Route) {
+    let write = move || write(&home, &settings, &route, &route.model);
+    match tokio::task::spawn_blocking(write).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => say(&format!("the model is another one only for now: {error:#}")),
+        Err(error) => say(&format!("the model is another one only for now: {error}")),
+    }
 }
 
 pub fn explained(error: &ModelError) -> anyhow::Error {

@@ -194,7 +194,7 @@ impl Ready {
             } else {
                 Titles::None
             },
-            switch: switch(&self.models),
+            switch: switch(app, &self.models),
             models: self.models,
             model,
             tools: hands.tools(),
@@ -208,6 +208,7 @@ impl Ready {
             .with_preface(preface)
             .with_permissions(hands.forget())
             .with_controls(hands.controls(app))
+            .with_quick_commands(hands.quick(app))
             .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
             .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
             .with_skills(hands.skills.clone())

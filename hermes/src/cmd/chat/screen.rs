@@ -9,6 +9,7 @@ use anyhow::{Result, anyhow};
 use futures::future::{BoxFuture, FutureExt};
 use hermes_exec::process::Processes;
 use hermes_lines::Out;
+use hermes_session::QuickCommands;
 use hermes_skills::Skills;
 use hermes_skills::curator::Curator;
 use hermes_store::Store;
@@ -119,7 +120,8 @@ async fn finish(
 fn parts(app: &App, open: Open) -> (Joined, Rest) {
     let processes = open.hands.processes().clone();
     let picks = Picks::new(app, &open);
-    let more = open.hands.skills.as_deref().map(commands);
+    let skills = open.hands.skills.as_deref().map(commands);
+    let more = quick(app).into_iter().chain(skills.unwrap_or_default());
     let tending = open.tending;
     let live = open.live;
     let joined = Joined {
@@ -131,7 +133,7 @@ fn parts(app: &App, open: Open) -> (Joined, Rest) {
         }
         .boxed(),
         jobs: Arc::new(News(processes)),
-        more: more.unwrap_or_default(),
+        more: more.collect(),
         lists: Arc::new(picks),
     };
     let rest = Rest {
@@ -140,6 +142,14 @@ fn parts(app: &App, open: Open) -> (Joined, Rest) {
         store: open.store,
     };
     (joined, rest)
+}
+
+/// The owner's own commands.
+fn quick(app: &App) -> Vec<Candidate> {
+    let commands = QuickCommands::read(&app.settings);
+    let rows = commands.listed();
+    rows.map(|(name, about)| Candidate::quick(name, about))
+        .collect()
 }
 
 /// What `/name` may call.

@@ -3,9 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use hermes_home::{config, dotenv};
+use hermes_home::config::Settings;
+use hermes_home::{Home, config, dotenv};
 use hermes_lines::one_line;
-use hermes_model::{Overrides, RoutedModels};
+use hermes_model::{Overrides, Route, RoutedModels};
 
 use super::{offers, routed, scope, settle};
 use crate::cmd::Failed;
@@ -30,7 +31,7 @@ pub fn run(app: &mut App, name: &str) -> Result<()> {
             (models.route().model.clone(), note)
         }
     };
-    write(app, &models, &model)?;
+    write(&app.home, &app.settings, &models.route(), &model)?;
     let provider = &models.route().provider;
     let mark = app.out.good("✓");
     let note = match note.is_empty() {
@@ -51,24 +52,24 @@ fn listed(app: &App, models: &RoutedModels) -> Result<(String, String)> {
     Ok(checked.settled(&route.model))
 }
 
-fn write(app: &App, models: &RoutedModels, model: &str) -> Result<()> {
-    let route = models.route();
-    config::assign(&app.home, "model.default", model)?;
-    if route.provider != app.settings.text("model.provider") {
-        config::assign(&app.home, "model.provider", &route.provider)?;
+/// Writes down that this is the model from here on.
+pub fn write(home: &Home, settings: &Settings, route: &Route, model: &str) -> Result<()> {
+    config::assign(home, "model.default", model)?;
+    if route.provider != settings.text("model.provider") {
+        config::assign(home, "model.provider", &route.provider)?;
         // What was set for the old provider would follow the new one otherwise.
         for key in ["model.base_url", "model.api_key", "model.api_mode"] {
             let is_set = |value: &serde_json::Value| value != "" && !value.is_null();
-            if app.settings.get(key).is_some_and(is_set) && route.provider != "custom" {
-                config::unassign(&app.home, key)?;
+            if settings.get(key).is_some_and(is_set) && route.provider != "custom" {
+                config::unassign(home, key)?;
             }
         }
     }
     // An alias may have brought another address.
-    let address = app.settings.text("model.base_url").trim_end_matches('/');
+    let address = settings.text("model.base_url").trim_end_matches('/');
     let other = route.base_url.as_str().trim_end_matches('/');
     if route.provider == "custom" && !address.is_empty() && address != other {
-        config::assign(&app.home, "model.base_url", other)?;
+        config::assign(home, "model.base_url", other)?;
     }
     Ok(())
 }

@@ -204,7 +204,12 @@ fn choices(question: &Question) -> Vec<Choice> {
             let other = choice("Other (type your answer)", Chosen::Type);
             given.chain([other]).collect()
         }
-        Question::Confirm { .. } => vec![answer("Yes", Answer::Once), answer("No", Answer::Deny)],
+        Question::Confirm { longest, .. } => {
+            let always = (*longest == Consent::Always)
+                .then(|| answer("Yes, and never ask again", Answer::Always));
+            let yes = [answer("Yes", Answer::Once)].into_iter().chain(always);
+            yes.chain([answer("No", Answer::Deny)]).collect()
+        }
         Question::Elicit { .. } => vec![
             answer("Accept", Answer::Once),
             answer("Decline", Answer::Deny),

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::effect::Effect;
 use super::room::Room;
+use crate::cells::spinner::Indicator;
 use crate::input::Draft;
 
 impl Room {
@@ -16,12 +17,9 @@ impl Room {
         match (slash.name, rest) {
             ("quit", _) => vec![Effect::Leave],
             ("help", _) => {
-                self.notice(slash::help(Face::Screen));
+                let own = self.quick.help();
+                self.notice(slash::help(Face::Screen) + &own);
                 Vec::new()
-            }
-            ("clear", _) => {
-                self.transcript.clear();
-                vec![Effect::Repaint]
             }
             ("redraw", _) => vec![Effect::Repaint],
             ("transcript", _) => vec![Effect::Transcript],
@@ -34,6 +32,7 @@ impl Room {
                 Vec::new()
             }
             ("skin", name) => vec![Effect::Skin(name.to_owned())],
+            ("indicator", word) => self.change_indicator(word),
             ("verbose", _) => {
                 self.display.progress = self.display.progress.next();
                 let word = self.display.progress.word();
@@ -53,10 +52,6 @@ impl Room {
                 if let Some(turn) = &mut self.turn {
                     turn.stopping = true;
                 }
-                self.pass(slash, rest)
-            }
-            ("retry", _) if !self.is_running() => {
-                self.turn = Some(super::turn::Turn::new(now));
                 self.pass(slash, rest)
             }
             _ => self.pass(slash, rest),
@@ -100,6 +95,24 @@ impl Room {
                 vec![Effect::Copy(answer)]
             }
             None => self.told("there is no such answer"),
+        }
+    }
+
+    fn change_indicator(&mut self, word: &str) -> Vec<Effect> {
+        if word.is_empty() {
+            let now = format!("{:?}", self.indicator).to_lowercase();
+            return self.told(&format!(
+                "what moves: {now} (kaomoji, emoji, unicode, ascii)"
+            ));
+        }
+        match Indicator::parse(word) {
+            Some(indicator) => {
+                self.indicator = indicator;
+                let word = word.to_lowercase();
+                self.notice(format!("what moves: {word}"));
+                vec![Effect::Keep("display.tui_status_indicator", json!(word))]
+            }
+            None => self.told("/indicator takes kaomoji, emoji, unicode or ascii"),
         }
     }
 

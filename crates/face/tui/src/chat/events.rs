@@ -35,6 +35,11 @@ impl Room {
         match event {
             AgentEvent::Opened(opened) => self.opened(&opened),
             AgentEvent::Yolo(now) => self.standing.yolo = now,
+            AgentEvent::TookBack(text) => self.took_back(&text),
+            AgentEvent::Cleared => {
+                self.transcript.clear();
+                return vec![Effect::Repaint];
+            }
             AgentEvent::Model(info) => self.standing.model = Some(info),
             AgentEvent::TurnStarted => {
                 self.turn.get_or_insert_with(|| Turn::new(now));

@@ -298,7 +298,7 @@ fn question(asking: &Asking, now: Instant, width: u16, look: &Look) -> Vec<Row> 
         }
         Question::Clarify { question, .. } => say(&format!("? {question}"), Role::Strong),
         Question::Secret { prompt } => say(&format!("🔑 {prompt}"), Role::Strong),
-        Question::Confirm { question } => say(&format!("? {question}"), Role::Strong),
+        Question::Confirm { question, .. } => say(&format!("? {question}"), Role::Strong),
         Question::Elicit {
             server,
             message,

@@ -24,6 +24,7 @@ mod transcript;
 mod turn;
 mod world;
 
+pub use picture::message;
 pub use run::{Error, run};
 pub use world::{Jobs, Joined, Left, Lists, Pickable, World};
 

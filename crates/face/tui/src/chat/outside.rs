@@ -8,7 +8,7 @@ use crossterm::event::EventStream;
 use futures::FutureExt;
 use hermes_home::config::Document;
 use hermes_home::{clock, yaml};
-use hermes_proc::{Errors, Spawn, Stdin, Tty as ChildTty, foreground};
+use hermes_proc::{self as proc, Errors, Exit, Spawn, Stdin, Tty as ChildTty, foreground};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
@@ -27,10 +27,23 @@ const CLIPBOARDS: &[(&str, &[&str])] = &[
     ),
     ("pngpaste", &["-"]),
 ];
+/// Programs that take what goes into the clipboard, and the variable that says there is one to reach.
+const COPIERS: &[(&str, &[&str], &str)] = &[
+    ("wl-copy", &[], "WAYLAND_DISPLAY"),
+    ("xclip", &["-selection", "clipboard"], "DISPLAY"),
+    ("pbcopy", &[], "HOME"),
+];
 /// A clipboard that does not answer is empty.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// No larger image is taken from the clipboard.
 const LARGEST: usize = 20 * 1024 * 1024;
+
+/// Whether the desktop's clipboard has a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clipboard {
+    Taken,
+    Untouched,
+}
 
 impl Chat {
     /// Ctrl+G: the draft in the owner's editor.
@@ -86,6 +99,26 @@ impl Chat {
             },
             Err(why) => self.room.warn(why),
         }
+    }
+
+    /// Hands a text to the desktop's own clipboard, if there is one here.
+    pub(super) async fn copy_natively(&mut self, text: String) -> Clipboard {
+        let env = &self.world.env;
+        let bytes = text.into_bytes();
+        for (program, args, variable) in COPIERS {
+            if env.filled(variable).is_none() {
+                continue;
+            }
+            let spawn = Spawn {
+                stdin: Stdin::Bytes(bytes.clone()),
+                ..spawn(program, args, env)
+            };
+            let taken = tokio::time::timeout(PATIENCE, taken(spawn)).await;
+            if let Ok(Some(Exit::Code(0))) = taken {
+                return Clipboard::Taken;
+            }
+        }
+        Clipboard::Untouched
     }
 
     pub(super) fn keep(&mut self, key: &str, value: Value) {
@@ -178,21 +211,36 @@ async fn from_clipboard(env: &hermes_home::Env) -> Result<Vec<u8>, String> {
     .to_owned())
 }
 
-async fn printed(
-    program: &str,
-    args: &[&str],
-    env: &hermes_home::Env,
-) -> Result<Vec<u8>, hermes_proc::Error> {
+fn spawn(program: &str, args: &[&str], env: &hermes_home::Env) -> Spawn {
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    let spawn = Spawn {
+    Spawn {
         program: PathBuf::from(program),
         args: args.iter().map(|&arg| arg.to_owned()).collect(),
         env: env.iter().map(own).collect(),
         dir: PathBuf::from("/"),
         stdin: Stdin::Null,
         tty: ChildTty::None,
-    };
-    let mut child = spawn.start_piped(Errors::Discard)?;
+    }
+}
+
+/// How a program that takes the clipboard ended; `None`: there is no such program.
+async fn taken(spawn: Spawn) -> Option<Exit> {
+    let mut running = spawn.start().ok()?;
+    loop {
+        if let proc::Event::Ended(exit) = running.next().await {
+            // What it left behind holds the clipboard until somebody else copies something.
+            running.release();
+            return Some(exit);
+        }
+    }
+}
+
+async fn printed(
+    program: &str,
+    args: &[&str],
+    env: &hermes_home::Env,
+) -> Result<Vec<u8>, hermes_proc::Error> {
+    let mut child = spawn(program, args, env).start_piped(Errors::Discard)?;
     let mut bytes = Vec::new();
     // What cannot be read to its end is no image; the kind of the bytes tells.
     let _ = (&mut child.output)

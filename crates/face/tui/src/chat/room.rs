@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hermes_session::{Input, slash};
+use hermes_session::{Input, QuickCommands, slash};
 use hermes_types::{Message, ModelInfo, SessionId};
 
 use super::ask::Questions;
@@ -76,7 +76,11 @@ pub struct Room {
     pub ticks: u64,
     /// Skills and quick commands, for the menu.
     pub more: Vec<Candidate>,
+    /// The owner's own commands.
+    pub quick: QuickCommands,
     pub words: Arc<dyn Words + Send + Sync>,
+    /// The owner was told what becomes of input while a turn runs.
+    pub knows_busy: bool,
     /// What `~` means, for files dragged in.
     pub user_home: PathBuf,
     /// Spinners stand still.

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::effect::Effect;
+use super::outside::Clipboard;
 use super::over::{Closed, Over};
 use super::room::Room;
 use super::turn::Turn;
@@ -413,7 +414,9 @@ impl Chat {
             Effect::Suspend => self.suspend().await?,
             Effect::EditOutside => self.edit_outside()?,
             Effect::Copy(text) => {
-                if let Err(error) = self.terminal.copy(&text) {
+                let asked = self.terminal.copy(&text);
+                if let (Err(error), Clipboard::Untouched) = (asked, self.copy_natively(text).await)
+                {
                     self.room.warn(error.to_string());
                 }
             }

@@ -5,12 +5,14 @@ use std::time::Instant;
 
 use hermes_home::Home;
 use hermes_home::config::Settings;
+use hermes_session::QuickCommands;
 
 use super::ask::Questions;
 use super::display::Display;
 use super::live::short_dir;
 use super::queue::Queue;
 use super::room::{Room, Standing};
+use super::submit::BUSY_TIP;
 use super::transcript::Transcript;
 use super::world::World;
 use crate::cells::spinner::Indicator;
@@ -62,7 +64,9 @@ impl Room {
             interrupted: None,
             ticks: 0,
             more: Vec::new(),
+            quick: QuickCommands::read(settings),
             words: world.words.clone(),
+            knows_busy: settings.is_on(BUSY_TIP),
             user_home: env.user_home(),
             still: env.filled("NO_COLOR").is_some(),
             indicator: Indicator::parse(settings.text("display.tui_status_indicator"))

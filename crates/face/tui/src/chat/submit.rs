@@ -2,15 +2,20 @@
 
 use std::time::Instant;
 
-use hermes_session::slash::{self, Typed};
+use hermes_session::slash::{self, Known, Typed};
 use hermes_session::{Busy, Input};
+use serde_json::json;
 
 use super::effect::Effect;
+use super::picture;
 use super::room::Room;
 use crate::cells::Cell;
-use crate::input::Draft;
+use crate::input::{Draft, Dropped, Ground, Image, attached, leading};
 use crate::menu::Kind;
 use crate::text::one_line;
+
+/// The setting that remembers who was told about input while a turn runs.
+pub const BUSY_TIP: &str = "onboarding.seen.busy_input_prompt";
 
 impl Room {
     /// The owner pressed Enter.
@@ -29,20 +34,34 @@ impl Room {
         if let Err(error) = self.history.add(&draft.record) {
             tracing::warn!("the history was not written: {error}");
         }
+        if let Some(draft) = self.with_file(&draft) {
+            return self.talk(draft, now);
+        }
+        let line = self.quick.unfold(&draft.text);
+        let is_quick = |word: &str| self.quick.has(word);
         let is_skill = |word: &str| {
             let skills = self.more.iter().filter(|more| more.kind == Kind::Skill);
             let mut names = skills.map(|skill| skill.label.trim_start_matches('/'));
             names.any(|name| name == word)
         };
-        match slash::read_with(&draft.text, &is_skill) {
+        let known = Known {
+            is_quick: &is_quick,
+            is_skill: &is_skill,
+        };
+        match slash::read_with(&line, known) {
             Typed::Text => self.talk(draft, now),
+            Typed::Quick { name, rest } => {
+                let rest = rest.to_owned();
+                self.echo(&draft.text);
+                vec![Effect::Send(Input::Quick { name, rest })]
+            }
             Typed::Skill { name, rest } => {
                 let (name, rest) = (name.to_owned(), rest.to_owned());
                 self.skill(name, rest, &draft)
             }
             Typed::Command { slash, rest } => {
                 let rest = rest.to_owned();
-                self.add(Cell::Plain(format!("⚙ {}", draft.text.trim())));
+                self.echo(&draft.text);
                 self.command(slash, &rest, now)
             }
             Typed::Ambiguous(names) => {
@@ -54,6 +73,55 @@ impl Room {
                 self.unclear(&draft, &told)
             }
         }
+    }
+
+    /// A command as it was given.
+    fn echo(&mut self, line: &str) {
+        self.add(Cell::Plain(format!("⚙ {}", line.trim())));
+    }
+
+    /// What is taken back can be said again, unless something else is being typed.
+    pub fn took_back(&mut self, text: &str) {
+        if self.editor.text().trim().is_empty() {
+            self.editor.set(text);
+        }
+    }
+
+    /// What begins with the path of a file comes with that file.
+    fn with_file(&self, draft: &Draft) -> Option<Draft> {
+        let ground = Ground {
+            user_home: &self.user_home,
+            is_file: &|path| path.is_file(),
+        };
+        let (file, rest) = leading(&draft.text, ground)?;
+        let mut draft = draft.clone();
+        draft.text = match file {
+            Dropped::Image(path) if picture::check(&path).is_ok() => {
+                let number = draft.images.len() + 1;
+                draft.images.push(Image { number, path });
+                format!("[📎 Image #{number}] {rest}").trim_end().to_owned()
+            }
+            Dropped::Image(path) | Dropped::File(path) => attached(&path, rest),
+        };
+        Some(draft)
+    }
+
+    /// The first time somebody types while a turn runs, they are told what becomes of it.
+    fn tell_busy(&mut self) -> Vec<Effect> {
+        if self.knows_busy {
+            return Vec::new();
+        }
+        self.knows_busy = true;
+        let now = match self.display.busy {
+            Busy::Interrupt => "ends that turn and is next",
+            Busy::Queue => "waits for its end",
+            Busy::Steer => "guides it",
+        };
+        self.notice(format!(
+            "What you type while a turn runs {now}. /busy interrupt, queue or steer changes that; \
+             /queue TEXT and /steer TEXT do it once."
+        ));
+        vec![Effect::Keep(BUSY_TIP, json!(true))]
     }
 
     /// What is no command stays in the input, to be mended.
@@ -78,7 +146,8 @@ impl Room {
             self.queue.push(draft);
             return Vec::new();
         }
-        match self.display.busy {
+        let mut effects = self.tell_busy();
+        effects.extend(match self.display.busy {
             // A picture cannot be slipped in between tool calls.
             Busy::Steer if draft.images.is_empty() => self.steer(&draft.text),
             Busy::Queue | Busy::Steer => {
@@ -89,7 +158,8 @@ impl Room {
                 self.queue.redirect(draft);
                 self.interrupt()
             }
-        }
+        });
+        effects
     }
 
     pub fn steer(&mut self, text: &str) -> Vec<Effect> {

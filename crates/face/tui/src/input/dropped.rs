@@ -6,6 +6,9 @@ const IMAGES: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "heic", "heif", "avif", "svg", "ico",
 ];
 
+/// Blanks in a path at the beginning of a text.
+const MOST_BLANKS: usize = 32;
+
 /// A file somebody dragged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dropped {
@@ -33,6 +36,33 @@ pub fn dropped(pasted: &str, ground: Ground<'_>) -> Vec<Dropped> {
         None => words(line).and_then(|words| existing(&words, ground)),
     };
     paths.unwrap_or_default().into_iter().map(kind).collect()
+}
+
+/// The file a text begins with, and what is said with it.
+pub fn leading<'t>(text: &'t str, ground: Ground<'_>) -> Option<(Dropped, &'t str)> {
+    let text = text.trim_start();
+    let first = text.lines().next().unwrap_or_default();
+    if !first.starts_with(['/', '~', '\'', '"']) && !first.starts_with("file://") {
+        return None;
+    }
+    // As far as a shell's first word goes: a blank in it is quoted.
+    let ends = first
+        .char_indices()
+        .filter(|(_, c)| c.is_whitespace())
+        .map(|(at, _)| at)
+        .chain([first.len()]);
+    ends.take(MOST_BLANKS).find_map(|end| {
+        let [word] = words(&first[..end])?.try_into().ok()?;
+        let path = located(&word, ground).filter(|path| (ground.is_file)(path))?;
+        Some((kind(path), text[end..].trim()))
+    })
+}
+
+/// What the model is told of a file it has to look at itself.
+pub fn attached(path: &Path, said: &str) -> String {
+    format!("[The user attached a file: {}]\n{said}", path.display())
+        .trim_end()
+        .to_owned()
 }
 
 fn existing(words: &[String], ground: Ground<'_>) -> Option<Vec<PathBuf>> {
@@ -134,6 +164,38 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+
+    #[test]
+    fn a_text_may_begin_with_a_file() {
+        let there = ["/tmp/a b.png", "/home/me/x.pdf"];
+        let is_file = |path: &Path| there.iter().any(|known| Path::new(known) == path);
+        let ground = Ground {
+            user_home: Path::new("/home/me"),
+            is_file: &is_file,
+        };
+        let check = |text: &str, expected: Option<(Dropped, &str)>| {
+            assert_eq!(leading(text, ground), expected, "{text}");
+        };
+        let image = || Dropped::Image("/tmp/a b.png".into());
+        let file = || Dropped::File("/home/me/x.pdf".into());
+        check("~/x.pdf", Some((file(), "")));
+        check(
+            "~/x.pdf sum it up\nplease",
+            Some((file(), "sum it up\nplease")),
+        );
+        check("/tmp/a\\ b.png what is it?", Some((image(), "what is it?")));
+        check("'/tmp/a b.png' what is it?", Some((image(), "what is it?")));
+        for other in [
+            "",
+            "x.pdf",
+            "look at ~/x.pdf",
+            "/tmp/none is gone",
+            "/help",
+            "'",
+        ] {
+            check(other, None);
+        }
+    }
 
     #[test]
     fn paths_in_every_spelling() {

@@ -26,7 +26,7 @@ mod vi;
 
 pub use burst::{Burst, Fed, Timing};
 pub use draw::Drawn;
-pub use dropped::{Dropped, Ground, dropped};
+pub use dropped::{Dropped, Ground, attached, dropped, leading};
 pub use editor::{Draft, Editor, Pressed, Stash};
 pub use history::{History, Search, Searched};
 pub use keys::Keys;

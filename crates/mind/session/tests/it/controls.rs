@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use hermes_session::Controls;
+use hermes_session::{Controls, Losing};
 use hermes_testkit::TempHome;
 use hermes_types::Effort;
 use pretty_assertions::assert_eq;
@@ -37,6 +37,7 @@ async fn choices_hold_at_once_and_are_written_down() {
     let live = live.with_controls(Controls {
         home: home_at(&place),
         yolo: Arc::new(move || !yolo.fetch_xor(true, Ordering::Relaxed)),
+        losing: Losing::Asked,
     });
     let face = async {
         let said = commands(

@@ -12,6 +12,7 @@ mod controls;
 mod delegate;
 mod learned;
 mod outside;
+mod own;
 mod recall;
 mod references;
 mod review;
@@ -104,6 +105,8 @@ async fn notice(feed: &Feed) -> String {
             Some(
                 AgentEvent::Opened(_)
                 | AgentEvent::Yolo(_)
+                | AgentEvent::TookBack(_)
+                | AgentEvent::Model(_)
                 | AgentEvent::Compacting { .. }
                 | AgentEvent::Compacted(_)
                 | AgentEvent::Usage { .. },

@@ -73,7 +73,13 @@ impl SkillManage {
         };
         match cx
             .asker
-            .ask(Question::Confirm { question }, &cx.scope)
+            .ask(
+                Question::Confirm {
+                    question,
+                    longest: hermes_types::Consent::Once,
+                },
+                &cx.scope,
+            )
             .await
         {
             Answer::Once | Answer::Session | Answer::Always => {
