@@ -78,7 +78,7 @@ pub struct Talk {
     /// Run commands without asking; what is never allowed stays forbidden
     #[arg(long)]
     pub yolo: bool,
-    /// Talk line by line: for screen readers and plain terminals
+    /// Talk line by line: for screen readers and plain terminals (also HERMES_TUI=0)
     #[arg(long)]
     pub cli: bool,
 }

@@ -139,6 +139,11 @@ impl Pty {
         self.terminal.whole().scrollback()
     }
 
+    /// The same with its colours.
+    pub fn drawn(&self) -> vt100::Screen {
+        self.terminal.lock().parser.screen().clone()
+    }
+
     /// The cursor's row and column, from 0.
     pub fn cursor(&self) -> (u16, u16) {
         self.terminal.lock().parser.screen().cursor_position()

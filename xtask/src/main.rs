@@ -13,6 +13,7 @@ mod cache;
 mod command;
 mod faults;
 mod fuzz;
+mod pictures;
 mod real;
 mod scenarios;
 mod scripted;
@@ -56,6 +57,11 @@ const COMMANDS: &[(&str, &str, Run)] = &[
         "fuzz",
         "inputs nobody thought of [gate] [--seconds 60] [--inputs N] [--seed N]",
         fuzz::run,
+    ),
+    (
+        "pictures",
+        "draws docs/pictures from the real program [--debug]",
+        pictures::run,
     ),
 ];
 

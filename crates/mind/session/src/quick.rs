@@ -221,7 +221,6 @@ mod tests {
         ]))
     }
 
-    // spec: cli-tui §9
     #[test]
     fn an_alias_is_another_line() {
         let check = |line: &str, expected: &str| assert_eq!(commands().unfold(line), expected);

@@ -2,7 +2,6 @@
 
 use hermes_home::config::Settings;
 use hermes_session::Busy;
-use serde_json::Value;
 
 /// How much of the tools is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

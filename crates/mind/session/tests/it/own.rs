@@ -57,7 +57,6 @@ fn asked(events: &[AgentEvent]) -> usize {
     events.iter().filter(asked).count()
 }
 
-// spec: cli-tui §9
 #[tokio::test]
 async fn what_would_be_lost_is_asked_about() {
     let bench = Bench::new([Canned::text("one"), Canned::text("two")]).await;
@@ -118,7 +117,6 @@ async fn nothing_is_asked_of_those_who_have_decided() {
     tokio::join!(face, live.run());
 }
 
-// spec: cli-tui §9
 #[tokio::test]
 async fn another_model_is_told_who_it_is_once() {
     let bench = Bench::new([
@@ -172,7 +170,6 @@ async fn another_model_is_told_who_it_is_once() {
     assert_eq!(said(1), "c");
 }
 
-// spec: cli-tui §9
 #[tokio::test]
 async fn commands_of_the_owners_run_without_the_model() {
     let bench = Bench::new([]).await;
@@ -214,7 +211,6 @@ async fn commands_of_the_owners_run_without_the_model() {
     assert!(bench.model.requests().is_empty());
 }
 
-// spec: cli-tui §9
 #[tokio::test]
 async fn what_this_is_can_be_asked() {
     let bench = Bench::new([Canned::text("one")]).await;
