@@ -310,6 +310,14 @@ impl LiveServers {
         format!("{tools} tool(s) available from {up} server(s){down}")
     }
 
+    /// How many servers are connected, and how many should be.
+    pub fn standing(&self) -> (usize, usize) {
+        let servers = self.servers();
+        let is_up =
+            |server: &&Server| matches!(server.status().state, State::Ready | State::Recycled);
+        (servers.iter().filter(is_up).count(), servers.len())
+    }
+
     /// Ends all connections.
     pub async fn stop(&self) {
         stop_all(&self.servers(), self.starter.around.timing.stop_all).await;

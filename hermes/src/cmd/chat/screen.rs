@@ -135,6 +135,7 @@ fn parts(app: &App, open: Open) -> (Joined, Rest) {
         jobs: Arc::new(News(processes)),
         more: more.collect(),
         lists: Arc::new(picks),
+        servers: servers(&open.hands),
     };
     let rest = Rest {
         hands: open.hands,
@@ -150,6 +151,16 @@ fn quick(app: &App) -> Vec<Candidate> {
     let rows = commands.listed();
     rows.map(|(name, about)| Candidate::quick(name, about))
         .collect()
+}
+
+/// How many MCP servers there are, and how many of them are away.
+fn servers(hands: &Hands) -> Arc<dyn Fn() -> Option<String> + Send + Sync> {
+    let live = hands.mcp.as_ref().map(|mcp| mcp.live.clone());
+    Arc::new(move || match live.as_ref()?.standing() {
+        (_, 0) => None,
+        (up, all) if up == all => Some(format!("{all} MCP")),
+        (up, all) => Some(format!("{up}/{all} MCP")),
+    })
 }
 
 /// What `/name` may call.

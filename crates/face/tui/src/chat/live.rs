@@ -180,7 +180,7 @@ impl Room {
             yolo: standing.yolo,
             background: standing.background.len(),
             queued: self.queue.shown().len(),
-            mcp: None,
+            mcp: standing.servers.clone(),
             cwd: Some(self.cwd.clone()),
             branch: None,
         }

@@ -41,6 +41,8 @@ pub struct Standing {
     pub usd: Option<f64>,
     pub began: Instant,
     pub last_turn: Option<Duration>,
+    /// How the MCP servers are.
+    pub servers: Option<String>,
     pub yolo: bool,
     /// Numbers of tasks that run beside the conversation.
     pub background: BTreeSet<usize>,

@@ -92,6 +92,7 @@ struct On {
     _live: AbortOnDropHandle<()>,
     jobs: Arc<dyn Jobs>,
     lists: Arc<dyn Lists>,
+    servers: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
 enum Found {
@@ -296,9 +297,11 @@ impl Chat {
             _live: AbortOnDropHandle::new(TaskTracker::new().spawn(joined.live)),
             jobs: joined.jobs,
             lists: joined.lists,
+            servers: joined.servers,
         });
         self.room.more = joined.more;
         self.room.joined = true;
+        self.room.standing.servers = self.on.as_ref().and_then(|on| (on.servers)());
         for input in std::mem::take(&mut self.held) {
             self.send(input).await;
         }
@@ -344,6 +347,7 @@ impl Chat {
         if now - self.ticked >= TICK {
             self.ticked = now;
             self.room.ticks += 1;
+            self.room.standing.servers = self.on.as_ref().and_then(|on| (on.servers)());
         }
         self.room.tick(now)
     }

@@ -53,6 +53,7 @@ impl Room {
                 usd: None,
                 began: now,
                 last_turn: None,
+                servers: None,
                 yolo: env.is_on("HERMES_YOLO_MODE"),
                 background: BTreeSet::new(),
             },

@@ -43,6 +43,8 @@ pub struct Joined {
     /// Skills and quick commands.
     pub more: Vec<Candidate>,
     pub lists: Arc<dyn Lists>,
+    /// How the MCP servers are, in a word or two; nothing where there are none.
+    pub servers: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
 /// Background jobs: what happens to them reaches the model.
