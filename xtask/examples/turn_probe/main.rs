@@ -176,9 +176,9 @@ impl World {
                 let home = self.home.clone();
                 Prompt::new(move |_| system_prompt(&home, &around))
             },
-            switch: Arc::new(|name| {
+            switch: Arc::new(|wanted| {
                 let kind = ModelErrorKind::NotConfigured;
-                let error = ModelError::new(kind, format!("no {name} here"));
+                let error = ModelError::new(kind, format!("no {} here", wanted.model));
                 Box::pin(std::future::ready(Err(error)))
             }),
             saved_dir: PathBuf::new(),

@@ -14,6 +14,15 @@ use crate::cells::answer::Frame;
 use crate::cells::tool::{Ended, State};
 use crate::cells::{Answer, Approval, Children, Decided, Diff, Notice, Output, Tool};
 
+/// A call that has ended.
+struct Ran {
+    name: String,
+    about: String,
+    outcome: Outcome,
+    took: Duration,
+    shown: Shown,
+}
+
 /// Whoever waits this long may look elsewhere meanwhile.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -70,7 +79,17 @@ impl Room {
                 about,
                 took,
                 shown,
-            } => self.tool_finished(&id, &name, about, outcome, took, shown, now),
+            } => self.tool_finished(
+                &id,
+                Ran {
+                    name,
+                    about,
+                    outcome,
+                    took,
+                    shown,
+                },
+                now,
+            ),
             AgentEvent::Asked { id, question } => {
                 self.close_answer();
                 self.questions.add(id, question, now);
@@ -201,22 +220,20 @@ impl Room {
         }
     }
 
-    fn tool_finished(
-        &mut self,
-        id: &str,
-        name: &str,
-        about: String,
-        outcome: Outcome,
-        took: Duration,
-        shown: Shown,
-        now: Instant,
-    ) {
+    fn tool_finished(&mut self, id: &str, ran: Ran, now: Instant) {
         let Some(turn) = &mut self.turn else {
             return;
         };
+        let Ran {
+            name,
+            about,
+            outcome,
+            took,
+            shown,
+        } = ran;
         let (running, children) = turn.finished(id);
         let again = turn.last_tool == name;
-        name.clone_into(&mut turn.last_tool);
+        turn.last_tool.clone_from(&name);
         let wanted = match self.display.progress {
             Progress::Off => false,
             Progress::New => !again || outcome != Outcome::Done,
@@ -231,7 +248,7 @@ impl Room {
                 ..Ended::new(outcome, took)
             };
             self.add(Tool {
-                name: name.to_owned(),
+                name,
                 about,
                 state: State::Ended(ended),
                 preview: self.display.preview,

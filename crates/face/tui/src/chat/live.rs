@@ -162,7 +162,7 @@ impl Room {
     fn bar(&self, now: Instant) -> Bar {
         let standing = &self.standing;
         let model = standing.model.as_ref();
-        let limit = model.map_or(0, |model| u64::from(model.context_length));
+        let limit = model.map_or(0, |model| model.context_length);
         Bar {
             model: model.map(|model| model.model.clone()).unwrap_or_default(),
             context: standing
