@@ -38,7 +38,7 @@ fn what_was_allowed_for_a_session_is_not_allowed_in_the_next() {
     let screen = chat.wait_until(|screen| is_over(screen, "two is done"), WAIT);
     assert_eq!(questions(&screen), 1, "{screen}");
 
-    chat.send("/new\r");
+    chat.send("/new now\r");
     chat.wait_for("new session", WAIT);
     chat.send("three\r");
     chat.wait_until(|screen| questions(screen) == 2, WAIT);

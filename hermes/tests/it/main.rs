@@ -15,6 +15,7 @@ mod bench;
 mod chat;
 mod checkpoints;
 mod code;
+mod commands;
 mod compact;
 mod config;
 mod curator;

@@ -223,7 +223,7 @@ fn two_at_once_leave_each_others_jobs_alone() {
 // The owner wants them gone: nothing is left of them, and no news of their end either.
 #[test]
 fn stop_and_new_end_the_jobs_of_a_conversation() {
-    for (typed, then) in [("/stop", ""), ("/new", "\nnew session")] {
+    for (typed, then) in [("/stop", ""), ("/new now", "\nnew session")] {
         let bench = Bench::new();
         let mut chat = bench.chat();
         let (_, job) = bench.jobs().remove(0);
