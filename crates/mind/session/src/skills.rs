@@ -11,6 +11,8 @@ use crate::references::Said;
 use crate::slash::{Known, TABLE, Typed, read_with, row};
 
 const NONE: &str = "there are no skills here";
+/// Characters of a description in the list.
+const MOST: usize = 70;
 
 /// What a single question asks for: with `/NAME` in front, that skill.
 pub fn asked(skills: Option<&Skills>, prompt: &str) -> Input {
@@ -100,8 +102,41 @@ fn overview(skills: &Skills) -> String {
         } else {
             "/"
         };
-        let about: String = skill.found.description.chars().take(60).collect();
+        let about = in_short(&skill.found.description);
         text.push_str(&row(&format!("{slash}{}", skill.name()), &about));
     }
     text.trim_end().to_owned()
+}
+
+/// The first sentence; a long one ends with a word.
+fn in_short(description: &str) -> String {
+    let first = description.lines().next().unwrap_or_default();
+    let sentence = first.split_once(". ").map_or(first, |(first, _)| first);
+    if sentence.chars().count() <= MOST {
+        return sentence.trim_end_matches('.').to_owned();
+    }
+    let cut: String = sentence.chars().take(MOST).collect();
+    let words = cut
+        .rsplit_once(' ')
+        .map_or(cut.as_str(), |(words, _)| words);
+    format!("{words} …")
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    #[test]
+    fn a_skill_in_short() {
+        assert_eq!(in_short("Mends it. Use for all."), "Mends it");
+        assert_eq!(in_short("Mends it."), "Mends it");
+        assert_eq!(in_short(""), "");
+        let long = in_short(&"word ".repeat(40));
+        assert!(
+            long.ends_with("word …") && long.chars().count() <= MOST + 2,
+            "{long}"
+        );
+    }
 }
