@@ -125,8 +125,8 @@ impl Somebody {
         let mut pty = self.open();
         say(&mut pty, "hello");
         pty.wait_until(|screen| screen.contains("done") && idle(screen), WAIT);
-        // What is done after a turn, such as its title.
-        thread::sleep(Duration::from_secs(3));
+        // What is done after a turn, such as its title; and threads nobody needs any more end after ten seconds.
+        thread::sleep(Duration::from_secs(12));
         let (wakes, written) = (wakes(pty.id())?, pty.bytes_written());
         thread::sleep(time);
         let woken = self::wakes(pty.id())? - wakes;

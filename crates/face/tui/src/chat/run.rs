@@ -29,6 +29,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(125);
 /// A frame that took this long is worth a line in the log, for whoever looks at everything.
 const SLOW: Duration = Duration::from_millis(4);
+/// Text that came all at once is taken in parts, with keys and frames in between.
+const PART: usize = 8 * 1024;
 /// For a session to end when its owner leaves; a second wish to leave does not wait for it.
 const FAREWELL: Duration = Duration::from_secs(10);
 
@@ -88,11 +90,21 @@ struct Leaving {
 struct On {
     session: Session,
     feed: Feed,
+    /// Text that came and was not looked at yet.
+    rest: String,
     /// Ends with the chat.
     _live: AbortOnDropHandle<()>,
     jobs: Arc<dyn Jobs>,
     lists: Arc<dyn Lists>,
     servers: Arc<dyn Fn() -> Option<String> + Send + Sync>,
+}
+
+impl On {
+    /// The next part of what came.
+    fn part(&mut self) -> String {
+        let rest = self.rest.split_off(self.rest.floor_char_boundary(PART));
+        std::mem::replace(&mut self.rest, rest)
+    }
 }
 
 enum Found {
@@ -169,15 +181,17 @@ impl Chat {
                 let continued = &mut self.continued;
                 let (events, on, ended) = (&mut self.events, &mut self.on, &mut self.world.ended);
                 tokio::select! {
+                    // Who waits for a key sees it at once, whatever else comes in.
+                    biased;
                     event = next_key(events) => Woken::Terminal(event),
+                    () = &mut gone, if !leaving => Woken::Gone,
+                    () = ended, if !leaving => Woken::Ended,
+                    () = until(deadline) => Woken::Time,
                     joined = &mut opening, if !opened => Woken::Opened(joined),
                     woken = next_of_session(on) => woken,
                     Some(text) = told.recv() => Woken::Told(text),
                     Some(found) = found.recv() => Woken::Found(found),
-                    () = until(deadline) => Woken::Time,
                     Some(()) = continued.recv() => Woken::Continued,
-                    () = &mut gone, if !leaving => Woken::Gone,
-                    () = ended, if !leaving => Woken::Ended,
                 }
             };
             let begun = Instant::now();
@@ -191,7 +205,9 @@ impl Chat {
 
     async fn woken<E>(&mut self, woken: Woken<E>) -> Result<Option<Left>, Error<E>> {
         let now = Instant::now();
-        let pressed = matches!(woken, Woken::Terminal(_));
+        // A key that was held is let go now.
+        let held = self.room.burst.next_deadline();
+        let pressed = matches!(woken, Woken::Terminal(_)) || held.is_some_and(|at| at <= now);
         let effects = match woken {
             Woken::Terminal(event) => match self.terminal_event(event, now) {
                 Some(effects) => effects,
@@ -294,6 +310,7 @@ impl Chat {
         self.on = Some(On {
             session: joined.session,
             feed: joined.feed,
+            rest: String::new(),
             _live: AbortOnDropHandle::new(TaskTracker::new().spawn(joined.live)),
             jobs: joined.jobs,
             lists: joined.lists,
@@ -540,9 +557,18 @@ async fn next_of_session<E>(on: &mut Option<On>) -> Woken<E> {
     let Some(on) = on else {
         return std::future::pending().await;
     };
+    if !on.rest.is_empty() {
+        return Woken::Session(Some(AgentEvent::Text(on.part())));
+    }
     let task = on.session.task();
     tokio::select! {
-        event = on.feed.next() => Woken::Session(event),
+        event = on.feed.next() => match event {
+            Some(AgentEvent::Text(text)) => {
+                on.rest = text;
+                Woken::Session(Some(AgentEvent::Text(on.part())))
+            }
+            event => Woken::Session(event),
+        },
         news = on.jobs.news(task) => Woken::News(news),
     }
 }

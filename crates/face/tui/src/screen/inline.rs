@@ -137,7 +137,9 @@ impl<W: Write> Screen<W> {
     /// The terminal said that it has another size. Drawing waits until [`settles_at`](Self::settles_at), when
     /// [`resized`](Self::resized) has to be called.
     pub fn resizing(&mut self, size: Size, now: Instant) {
-        self.rewrapped |= at_least_one(size).width != self.size.width;
+        let size = at_least_one(size);
+        // News of the size we have: it was another one meanwhile, too briefly for us to see.
+        self.rewrapped |= size.width != self.size.width || size == self.size;
         self.settles_at = Some(now + SETTLE);
     }
 

@@ -248,6 +248,19 @@ fn drawing_waits_until_the_size_has_settled() {
 }
 
 #[test]
+fn a_size_that_was_too_brief_to_be_seen_is_undone() {
+    let mut desk = Desk::new(30, 10);
+    desk.push(&["a line of some words"]);
+    desk.draw(&["STATUS", ">"]);
+    // Narrow and wide again before anybody asked how wide it is.
+    desk.glass.resize(Size::new(12, 10));
+    desk.screen.resizing(Size::new(30, 10), Instant::now());
+    desk.resize(30, 10);
+    desk.draw(&["STATUS", ">"]);
+    desk.check();
+}
+
+#[test]
 fn a_full_repaint_shows_every_line_once() {
     let mut desk = Desk::new(30, 5);
     desk.push(&["1", "2", "3", "4", "5", "6"]);
