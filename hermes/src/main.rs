@@ -3,6 +3,7 @@
 mod cli;
 mod cmd;
 mod mcp;
+mod watch;
 mod wire;
 
 use std::ffi::OsString;

@@ -18,10 +18,9 @@ use hermes_session::{ReloadAsking, ToolServers};
 use serde_json::Value;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
+use crate::watch::Watch;
 use crate::wire::App;
 
-/// How often the configuration is looked at.
-const LOOK: Duration = Duration::from_secs(5);
 /// How long a reload waits for servers to connect; they go on without it.
 const RELOAD_WAIT: Duration = Duration::from_secs(30);
 const CONNECT: Duration = Duration::from_secs(10);
@@ -196,9 +195,10 @@ pub enum News {
 }
 
 async fn watch(live: LiveServers, source: Source, tell: Tell) {
+    let mut file = Watch::over(&source.home.config_path());
     let mut seen = source.changed_at();
     loop {
-        tokio::time::sleep(LOOK).await;
+        file.changed().await;
         let now = source.changed_at();
         if now == seen {
             continue;

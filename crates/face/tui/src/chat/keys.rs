@@ -141,7 +141,7 @@ impl Room {
             }
             KeyCode::Up if alt => {
                 if let Some(draft) = self.queue.recall() {
-                    self.editor.set(&draft.text);
+                    self.editor.take_back(&draft);
                 }
                 Vec::new()
             }

@@ -3,6 +3,7 @@
 //! [`Room`](room::Room) decides and touches nothing: events and keys change it, and what it wants done comes back
 //! as [`Effect`](effect::Effect)s. [`run`] waits, acts and draws.
 
+mod act;
 mod ask;
 mod commands;
 mod display;

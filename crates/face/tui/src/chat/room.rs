@@ -143,7 +143,7 @@ impl Room {
             Ok(message) => message,
             Err(problem) => {
                 self.warn(problem);
-                self.editor.set(&draft.text);
+                self.editor.take_back(&draft);
                 return Vec::new();
             }
         };

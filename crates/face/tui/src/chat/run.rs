@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use crossterm::event::{Event, EventStream, KeyEventKind};
 use futures::StreamExt;
 use hermes_session::{Feed, Input, Session};
-use hermes_types::{AgentEvent, SessionId};
+use hermes_types::AgentEvent;
 use tokio::signal::unix::Signal;
 use tokio::sync::mpsc;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::effect::Effect;
-use super::outside::Clipboard;
 use super::over::{Closed, Over};
 use super::room::Room;
 use super::turn::Turn;
@@ -31,8 +30,6 @@ const TICK: Duration = Duration::from_millis(125);
 const SLOW: Duration = Duration::from_millis(4);
 /// Text that came all at once is taken in parts, with keys and frames in between.
 const PART: usize = 8 * 1024;
-/// For a session to end when its owner leaves; a second wish to leave does not wait for it.
-const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Why there was no chat.
 #[derive(Debug, thiserror::Error)]
@@ -61,19 +58,19 @@ pub(super) struct Chat {
     pub(super) screen: Screen<Tty>,
     /// Keys; nobody reads them while another program has the terminal.
     pub(super) events: Option<EventStream>,
-    over: Option<Over>,
-    on: Option<On>,
+    pub(super) over: Option<Over>,
+    pub(super) on: Option<On>,
     /// What is for the session and came before it.
     held: Vec<Input>,
     /// What was looked for elsewhere.
-    found: (mpsc::UnboundedSender<Found>, mpsc::UnboundedReceiver<Found>),
-    searching: Option<AbortOnDropHandle<()>>,
+    pub(super) found: (mpsc::UnboundedSender<Found>, mpsc::UnboundedReceiver<Found>),
+    pub(super) searching: Option<AbortOnDropHandle<()>>,
     /// Makes ready what colours code.
     colours: Option<AbortOnDropHandle<()>>,
     drawn: Instant,
     dirty: bool,
     ticked: Instant,
-    leaving: Option<Leaving>,
+    pub(super) leaving: Option<Leaving>,
     /// The title the window has.
     title: String,
     /// Whoever stopped us let us go on.
@@ -81,21 +78,21 @@ pub(super) struct Chat {
 }
 
 /// The session is asked to end; whoever waits for it does not wait for ever.
-struct Leaving {
-    until: Instant,
-    left: Left,
+pub(super) struct Leaving {
+    pub until: Instant,
+    pub left: Left,
 }
 
 /// The session, once it is open.
-struct On {
-    session: Session,
+pub(super) struct On {
+    pub session: Session,
     feed: Feed,
     /// Text that came and was not looked at yet.
     rest: String,
     /// Ends with the chat.
     _live: AbortOnDropHandle<()>,
     jobs: Arc<dyn Jobs>,
-    lists: Arc<dyn Lists>,
+    pub lists: Arc<dyn Lists>,
     servers: Arc<dyn Fn() -> Option<String> + Send + Sync>,
 }
 
@@ -107,7 +104,7 @@ impl On {
     }
 }
 
-enum Found {
+pub(super) enum Found {
     Files(String, Vec<Candidate>),
     Rows(&'static str, Result<Vec<Pickable>, String>),
 }
@@ -419,113 +416,13 @@ impl Chat {
         self.screen.draw(&drawn.rows, drawn.cursor)
     }
 
-    async fn send(&mut self, input: Input) {
+    pub(super) async fn send(&mut self, input: Input) {
         match &self.on {
             Some(on) => {
                 on.session.send(input).await;
             }
             None => self.held.push(input),
         }
-    }
-
-    async fn act(&mut self, effect: Effect, now: Instant) -> io::Result<Option<Left>> {
-        match effect {
-            Effect::Send(input) => self.send(input).await,
-            Effect::Leave => return Ok(self.leave(now).await),
-            Effect::Suspend => self.suspend().await?,
-            Effect::EditOutside => self.edit_outside()?,
-            Effect::Copy(text) => {
-                let asked = self.terminal.copy(&text);
-                if let (Err(error), Clipboard::Untouched) = (asked, self.copy_natively(text).await)
-                {
-                    self.room.warn(error.to_string());
-                }
-            }
-            Effect::PasteImage => self.paste_image().await,
-            Effect::Attach(path) => self.room.attach_image(path),
-            Effect::Repaint => {
-                let room = &mut self.room;
-                self.screen.repaint(&mut |width| room.history_rows(width));
-            }
-            Effect::Transcript => {
-                let rows = self.room.in_full();
-                match Over::pager(self.terminal.out(), self.room.size, rows) {
-                    Ok(over) => self.over = Some(over),
-                    Err(error) => self.room.warn(error.to_string()),
-                }
-            }
-            Effect::Choose(command) => self.choose(command),
-            Effect::Bell => self.terminal.bell()?,
-            Effect::Notify(words) => self.terminal.notify(&words)?,
-            Effect::Complete(typed) => self.complete(typed),
-            Effect::Keep(key, value) => self.keep(key, value),
-            Effect::Skin(name) => self.skin(&name),
-        }
-        Ok(None)
-    }
-
-    /// The owner leaves. A second wish to leave does not wait.
-    async fn leave(&mut self, now: Instant) -> Option<Left> {
-        let said = self.room.talked;
-        let id: Option<SessionId> = self.on.as_ref().map(|on| on.session.id());
-        self.part(Left::Owner(id.filter(|_| said)), now).await
-    }
-
-    /// The session is closed and may put things in order; what it does then is still shown.
-    async fn part(&mut self, left: Left, now: Instant) -> Option<Left> {
-        let patience = match left {
-            Left::Owner(_) => FAREWELL,
-            Left::Ended | Left::Gone => self.world.grace,
-        };
-        if self.on.is_none() || self.leaving.is_some() {
-            return Some(left);
-        }
-        let until = now + patience;
-        self.leaving = Some(Leaving { until, left });
-        self.room.leaving = true;
-        self.events = self.events.take().filter(|_| !self.is_gone());
-        self.send(Input::Close).await;
-        None
-    }
-
-    fn is_gone(&self) -> bool {
-        matches!(
-            &self.leaving,
-            Some(Leaving {
-                left: Left::Gone,
-                ..
-            })
-        )
-    }
-
-    fn left(&mut self) -> Left {
-        let leaving = self.leaving.take().map(|leaving| leaving.left);
-        // A session that ends by itself was told to.
-        leaving.unwrap_or_else(|| Left::Owner(self.on.as_ref().map(|on| on.session.id())))
-    }
-
-    fn choose(&mut self, command: &'static str) {
-        let Some(on) = &self.on else {
-            return self.room.notice("the session is not open yet");
-        };
-        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
-        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
-            async move {
-                // Nobody is there to hear it only when the chat is over.
-                let _ = found.send(Found::Rows(command, rows.await));
-            },
-        )));
-    }
-
-    /// Looks for files on a thread of its own; a newer wish replaces this one.
-    fn complete(&mut self, typed: String) {
-        let (files, found) = (self.world.files.clone(), self.found.0.clone());
-        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn_blocking(
-            move || {
-                let candidates = files.candidates(&typed);
-                let _ = found.send(Found::Files(typed, candidates));
-            },
-        )));
     }
 
     /// Gives the terminal back to whoever comes next.

@@ -231,6 +231,18 @@ impl Editor {
         draft
     }
 
+    /// Puts a draft back that was taken out and not sent: all of its text, and its images behind it.
+    pub fn take_back(&mut self, draft: &Draft) {
+        let mut text = draft.text.clone();
+        for image in &draft.images {
+            text = text.replace(&image.label(), "");
+        }
+        self.set(text.trim_end());
+        for image in &draft.images {
+            self.insert_image(image.path.clone());
+        }
+    }
+
     /// Empties the editor for good. What was cut stays, except for tokens.
     pub fn clear(&mut self) {
         self.buffer = Buffer::default();

@@ -18,6 +18,13 @@ pub struct Image {
     pub path: PathBuf,
 }
 
+impl Image {
+    /// What stands for it in the text that is sent.
+    pub fn label(&self) -> String {
+        format!("[Image #{}]", self.number)
+    }
+}
+
 /// What a token stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Token {
@@ -50,7 +57,7 @@ impl Token {
     pub fn text(&self) -> String {
         match self {
             Self::Paste(paste) => paste.content.to_string(),
-            Self::Image(image) => format!("[Image #{}]", image.number),
+            Self::Image(image) => image.label(),
         }
     }
 

@@ -202,3 +202,14 @@ fn five_megabytes_are_no_work() {
     }
     assert_eq!(editor.take().text.lines().count(), 5 << 15);
 }
+
+#[test]
+fn a_draft_that_was_not_sent_comes_back_with_its_images() {
+    let mut editor = Editor::new();
+    editor.insert("look at ");
+    editor.insert_image("/tmp/a.png".into());
+    let draft = editor.take();
+    assert_eq!(draft.text, "look at [Image #1]");
+    editor.take_back(&draft);
+    assert_eq!(editor.take().images, draft.images);
+}

@@ -1,0 +1,119 @@
+//! Doing what the chat decided.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use hermes_session::Input;
+use hermes_types::SessionId;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
+
+use super::effect::Effect;
+use super::outside::Clipboard;
+use super::over::Over;
+use super::run::{Chat, Found, Leaving};
+use super::world::Left;
+
+/// For a session to end when its owner leaves; a second wish to leave does not wait for it.
+const FAREWELL: Duration = Duration::from_secs(10);
+
+impl Chat {
+    pub(super) async fn act(&mut self, effect: Effect, now: Instant) -> io::Result<Option<Left>> {
+        match effect {
+            Effect::Send(input) => self.send(input).await,
+            Effect::Leave => return Ok(self.leave(now).await),
+            Effect::Suspend => self.suspend().await?,
+            Effect::EditOutside => self.edit_outside()?,
+            Effect::Copy(text) => {
+                let asked = self.terminal.copy(&text);
+                if let (Err(error), Clipboard::Untouched) = (asked, self.copy_natively(text).await)
+                {
+                    self.room.warn(error.to_string());
+                }
+            }
+            Effect::PasteImage => self.paste_image().await,
+            Effect::Attach(path) => self.room.attach_image(path),
+            Effect::Repaint => {
+                let room = &mut self.room;
+                self.screen.repaint(&mut |width| room.history_rows(width));
+            }
+            Effect::Transcript => {
+                let rows = self.room.in_full();
+                match Over::pager(self.terminal.out(), self.room.size, rows) {
+                    Ok(over) => self.over = Some(over),
+                    Err(error) => self.room.warn(error.to_string()),
+                }
+            }
+            Effect::Choose(command) => self.choose(command),
+            Effect::Bell => self.terminal.bell()?,
+            Effect::Notify(words) => self.terminal.notify(&words)?,
+            Effect::Complete(typed) => self.complete(typed),
+            Effect::Keep(key, value) => self.keep(key, value),
+            Effect::Skin(name) => self.skin(&name),
+        }
+        Ok(None)
+    }
+
+    /// The owner leaves. A second wish to leave does not wait.
+    async fn leave(&mut self, now: Instant) -> Option<Left> {
+        let said = self.room.talked;
+        let id: Option<SessionId> = self.on.as_ref().map(|on| on.session.id());
+        self.part(Left::Owner(id.filter(|_| said)), now).await
+    }
+
+    /// The session is closed and may put things in order; what it does then is still shown.
+    pub(super) async fn part(&mut self, left: Left, now: Instant) -> Option<Left> {
+        let patience = match left {
+            Left::Owner(_) => FAREWELL,
+            Left::Ended | Left::Gone => self.world.grace,
+        };
+        if self.on.is_none() || self.leaving.is_some() {
+            return Some(left);
+        }
+        let until = now + patience;
+        self.leaving = Some(Leaving { until, left });
+        self.room.leaving = true;
+        self.events = self.events.take().filter(|_| !self.is_gone());
+        self.send(Input::Close).await;
+        None
+    }
+
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(
+            &self.leaving,
+            Some(Leaving {
+                left: Left::Gone,
+                ..
+            })
+        )
+    }
+
+    pub(super) fn left(&mut self) -> Left {
+        let leaving = self.leaving.take().map(|leaving| leaving.left);
+        // A session that ends by itself was told to.
+        leaving.unwrap_or_else(|| Left::Owner(self.on.as_ref().map(|on| on.session.id())))
+    }
+
+    fn choose(&mut self, command: &'static str) {
+        let Some(on) = &self.on else {
+            return self.room.notice("the session is not open yet");
+        };
+        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
+        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
+            async move {
+                // Nobody is there to hear it only when the chat is over.
+                let _ = found.send(Found::Rows(command, rows.await));
+            },
+        )));
+    }
+
+    /// Looks for files on a thread of its own; a newer wish replaces this one.
+    fn complete(&mut self, typed: String) {
+        let (files, found) = (self.world.files.clone(), self.found.0.clone());
+        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn_blocking(
+            move || {
+                let candidates = files.candidates(&typed);
+                let _ = found.send(Found::Files(typed, candidates));
+            },
+        )));
+    }
+}
