@@ -292,7 +292,7 @@ fn what_others_changed_is_noted_when_a_chat_begins() {
     chat.send("/memory\r");
     chat.wait_for("- uses zsh", WAIT);
     chat.send("/quit\r");
-    chat.wait_for("Resume this session", WAIT);
+    chat.wait_exit(WAIT);
     let table = bench.run(&["journey"]).ok().to_owned();
     assert_eq!(table.matches("somebody else").count(), 2, "{table}");
 }

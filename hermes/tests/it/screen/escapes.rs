@@ -45,9 +45,23 @@ fn is_ours(sequence: &str) -> bool {
         || ['A', 'B', 'C'].into_iter().any(moved)
 }
 
+/// Takes out titles that begin as ours do, to their end.
+fn without_titles(output: &str) -> String {
+    let mut parts = output.split("\x1b]0;hermes — ");
+    let mut rest = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find('\x07').expect("a title ends");
+        rest.push_str(&part[end + 1..]);
+    }
+    rest
+}
+
 #[track_caller]
 fn is_clean(chat: &Chat) {
     let output = String::from_utf8(chat.output()).unwrap();
+    // The title of the window is ours; what was there before is saved first.
+    let output = output.replace("\x1b[22;0t", "");
+    let output = without_titles(&output);
     let foreign: Vec<_> = sequences(&output)
         .into_iter()
         .filter(|it| !is_ours(it))

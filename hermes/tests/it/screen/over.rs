@@ -61,7 +61,7 @@ fn an_earlier_conversation_is_chosen_from_a_list() {
     let mut chat = Chat::open(&bench);
     chat.say("remember the milk");
     chat.wait_idle("The first answer.");
-    chat.say("/new");
+    chat.say("/new now");
     chat.wait_for("new session", WAIT);
     chat.say("/resume");
     chat.wait_for("A title", WAIT);

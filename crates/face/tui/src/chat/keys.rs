@@ -10,11 +10,14 @@ use super::ask::Asked;
 use super::effect::Effect;
 use super::room::Room;
 use crate::cells::{Approval, Decided};
-use crate::input::{Dropped, Fed, Ground, Pasted, Pressed, Searched, dropped};
+use crate::input::{Dropped, Editor, Fed, Ground, Pasted, Pastes, Pressed, Searched, dropped};
 use crate::menu::Sources;
 
 /// A second Ctrl+C within this time leaves.
 const TWICE: Duration = Duration::from_secs(2);
+
+/// How a paste goes into the input.
+type Insert = fn(&mut Pastes, &str, &mut Editor) -> Pasted;
 
 impl Room {
     /// A key from the terminal, which may turn out to be part of a paste.
@@ -39,7 +42,7 @@ impl Room {
     pub fn paste(&mut self, text: &str, now: Instant) -> Vec<Effect> {
         let fed = self.burst.bracketed(now);
         let mut effects = self.feed(fed, now);
-        effects.extend(self.pasted(text));
+        effects.extend(self.pasted(text, Pastes::insert));
         effects
     }
 
@@ -47,12 +50,12 @@ impl Room {
         fed.into_iter()
             .flat_map(|fed| match fed {
                 Fed::Key(key) => self.press(key, now),
-                Fed::Paste(text) => self.pasted(&text),
+                Fed::Paste(text) => self.pasted(&text, Pastes::insert_guessed),
             })
             .collect()
     }
 
-    fn pasted(&mut self, text: &str) -> Vec<Effect> {
+    fn pasted(&mut self, text: &str, insert: Insert) -> Vec<Effect> {
         if let Some(asking) = self.questions.current_mut() {
             asking.paste(text);
             return Vec::new();
@@ -73,7 +76,7 @@ impl Room {
                 .flat_map(|file| self.attach(file))
                 .collect();
         }
-        match self.pastes.insert(text, &mut self.editor) {
+        match insert(&mut self.pastes, text, &mut self.editor) {
             Pasted::Empty => vec![Effect::PasteImage],
             // A word typed very quickly looks like a paste, too.
             Pasted::Inserted => self.typed(),

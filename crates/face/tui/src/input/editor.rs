@@ -10,6 +10,7 @@ use crossterm::event::KeyEvent;
 use super::buffer::{Buffer, clean};
 use super::kills::Kills;
 use super::motion;
+use super::paste::Line;
 use super::token::{self, Image, Paste, Token, Tokens};
 use super::undo::Step;
 use super::vi::Vi;
@@ -174,24 +175,20 @@ impl Editor {
         self.images
     }
 
-    /// Puts a token for a paste on a line of its own at the cursor.
-    pub(super) fn insert_paste(&mut self, paste: Paste) {
+    /// Puts a token for a paste at the cursor.
+    pub(super) fn insert_paste(&mut self, paste: Paste, line: Line) {
         let at = self.cursor();
         let whole = paste.content.clone();
         let Some(mark) = self.tokens.add(Token::Paste(paste)) else {
             return self.insert(&whole);
         };
         let text = self.raw();
-        let before = if motion::line_start(text, at) == at {
-            ""
-        } else {
-            "\n"
+        let gap = |is_there: bool| match line == Line::Same || is_there {
+            true => "",
+            false => "\n",
         };
-        let after = if motion::line_end(text, at) == at {
-            ""
-        } else {
-            "\n"
-        };
+        let before = gap(motion::line_start(text, at) == at);
+        let after = gap(motion::line_end(text, at) == at);
         self.buffer
             .replace(at..at, &format!("{before}{mark}{after}"), Step::Alone);
         self.ghost.clear();

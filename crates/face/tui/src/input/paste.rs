@@ -38,6 +38,13 @@ impl Default for Limits {
     }
 }
 
+/// Whether a token stands alone in its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Own,
+    Same,
+}
+
 /// How a paste went in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pasted {
@@ -76,8 +83,17 @@ impl Pastes {
         }
     }
 
-    /// Puts pasted text at the cursor.
+    /// Puts pasted text at the cursor; a token gets a line of its own.
     pub fn insert(&mut self, pasted: &str, editor: &mut Editor) -> Pasted {
+        self.put(pasted, editor, Line::Own)
+    }
+
+    /// The same for what looks like a paste: it may be the middle of one, where no line break belongs.
+    pub fn insert_guessed(&mut self, pasted: &str, editor: &mut Editor) -> Pasted {
+        self.put(pasted, editor, Line::Same)
+    }
+
+    fn put(&mut self, pasted: &str, editor: &mut Editor, line: Line) -> Pasted {
         let text = normal(pasted);
         if text.is_empty() {
             return Pasted::Empty;
@@ -92,11 +108,11 @@ impl Pastes {
         let paste = Paste::new(self.count, text);
         match saved {
             Ok(file) => {
-                editor.insert_paste(paste.saved(file));
+                editor.insert_paste(paste.saved(file), line);
                 Pasted::Inserted
             }
             Err(error) => {
-                editor.insert_paste(paste);
+                editor.insert_paste(paste, line);
                 Pasted::Unsaved(error.to_string())
             }
         }
