@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use hermes_home::clock;
-use hermes_types::{AgentEvent, Background, Compacted, Opened, Outcome, Question, Shown, TurnEnd};
+use hermes_types::{
+    AgentEvent, Background, Compacted, Opened, Outcome, Question, Shown, Switched, TurnEnd,
+};
 
 use super::display::Progress;
 use super::effect::Effect;
@@ -105,16 +107,7 @@ impl Room {
                     turn.retrying = Some(retrying);
                 }
             }
-            AgentEvent::Switched(switched) => {
-                if let Some(model) = &mut self.standing.model {
-                    let name = switched.to.split(" (").next().unwrap_or(&switched.to);
-                    name.clone_into(&mut model.model);
-                }
-                self.warn(format!(
-                    "{}: {}; {} answers from here on",
-                    switched.from, switched.reason, switched.to
-                ));
-            }
+            AgentEvent::Switched(switched) => self.switched(&switched),
             AgentEvent::Compacting { messages, tokens } => {
                 self.close_answer();
                 self.notice(format!(
@@ -265,6 +258,18 @@ impl Room {
         if self.display.diffs && outcome == Outcome::Done && !shown.diff.is_empty() {
             self.add(Diff::parse(&shown.diff, &self.dir));
         }
+    }
+
+    /// Another model answers.
+    fn switched(&mut self, switched: &Switched) {
+        if let Some(model) = &mut self.standing.model {
+            let name = switched.to.split(" (").next().unwrap_or(&switched.to);
+            name.clone_into(&mut model.model);
+        }
+        self.warn(format!(
+            "{}: {}; {} answers from here on",
+            switched.from, switched.reason, switched.to
+        ));
     }
 
     fn compacted(&mut self, compacted: &Compacted) {
