@@ -1,6 +1,6 @@
 //! Many servers at once: noticing that the machine slept, and not waking all of them in one instant.
 
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, Once, Weak};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
@@ -23,22 +23,22 @@ struct Inner {
     /// Counts the mass events: resumes, and whatever the program reports.
     events: watch::Sender<u64>,
     gate: Semaphore,
+    /// Who has no servers is not woken to look at clocks.
+    watching: Once,
 }
 
 impl Herd {
     pub fn new(clock: Arc<dyn Clock>, timing: &Timing) -> Self {
         let start = (clock.mono(), clock.boot());
-        let herd = Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             clock,
             lead: Mutex::new(Duration::ZERO),
             start,
             events: watch::Sender::new(0),
             gate: Semaphore::new(timing.mass_limit),
             timing: timing.clone(),
-        }));
-        let every = timing.suspend_jump / 6;
-        TaskTracker::new().spawn(watch(Arc::downgrade(&herd.0), every));
-        herd
+            watching: Once::new(),
+        }))
     }
 
     /// The network is back, or something else happened that concerns every server.
@@ -70,7 +70,12 @@ impl Herd {
         *self.0.events.borrow()
     }
 
+    /// From the first server on, the clocks are watched.
     pub(crate) fn events(&self) -> watch::Receiver<u64> {
+        self.0.watching.call_once(|| {
+            let every = self.0.timing.suspend_jump / 6;
+            TaskTracker::new().spawn(watch(Arc::downgrade(&self.0), every));
+        });
         self.0.events.subscribe()
     }
 
@@ -142,5 +147,16 @@ mod tests {
         herd.look();
         herd.look();
         check(1);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn clocks_are_watched_from_the_first_server_on() {
+        let clock = Arc::new(Sleeper::default());
+        let herd = Herd::new(Arc::clone(&clock) as _, &Timing::default());
+        clock.slept.store(3600, Ordering::Relaxed);
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(herd.count(), 0);
+        let mut events = herd.events();
+        events.changed().await.unwrap();
+        assert_eq!(herd.count(), 1);
     }
 }
