@@ -136,6 +136,8 @@ fn cut(text: &str, width: usize) -> (&str, &'static str) {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use pretty_assertions::assert_eq;
 
     use super::*;
@@ -153,7 +155,7 @@ mod tests {
                 conditions: Conditions::default(),
                 path: format!("{category}/{name}"),
             },
-            root: "/skills".into(),
+            root: Path::new("/skills").into(),
             place: Place::Own,
         }
     }

@@ -115,7 +115,7 @@ impl Skills {
                 conditions: document.conditions(),
                 path: format!("{path}.md"),
             },
-            root: root.clone(),
+            root: root.as_path().into(),
             place: if root == self.library.own() {
                 Place::Own
             } else {

@@ -1,6 +1,6 @@
 //! What the tools, the prompt and the commands about skills share in one session.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -123,10 +123,13 @@ impl Skills {
 
     fn visible_of(&self, all: Vec<Skill>) -> Vec<Skill> {
         // Of one name in several directories the first counts; within one, the owner must tell them apart.
-        let mut taken: BTreeMap<String, PathBuf> = BTreeMap::new();
-        let mut first = |skill: &Skill| {
-            let root = taken.entry(skill.found.name.clone());
-            *root.or_insert_with(|| skill.root.clone()) == skill.root
+        let mut taken: HashMap<String, Arc<Path>> = HashMap::new();
+        let mut first = |skill: &Skill| match taken.get(skill.name()) {
+            Some(root) => *root == skill.root,
+            None => {
+                taken.insert(skill.name().to_owned(), Arc::clone(&skill.root));
+                true
+            }
         };
         let here = all
             .into_iter()

@@ -7,6 +7,7 @@ pub use shelf::{Found, Shelf};
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use hermes_home::config::Settings;
 use hermes_home::{Env, Home, Modes};
@@ -30,7 +31,7 @@ pub struct Library {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Skill {
     pub found: Found,
-    pub root: PathBuf,
+    pub root: Arc<Path>,
     pub place: Place,
 }
 
@@ -155,10 +156,10 @@ impl Library {
         } else {
             Place::External
         };
-        let root = shelf.root;
+        let root: Arc<Path> = shelf.root.into();
         shelf.skills.into_iter().map(move |found| Skill {
             found,
-            root: root.clone(),
+            root: Arc::clone(&root),
             place,
         })
     }

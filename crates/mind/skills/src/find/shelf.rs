@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::AtFlags;
-use nix::sys::stat::fstatat;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{Mode, fstatat};
 use serde::{Deserialize, Serialize};
 
 use super::NO_CATEGORY;
@@ -110,21 +111,50 @@ impl Shelf {
         if self.is_partial {
             return false;
         }
-        // Looked at from the root on: the way there would be most of the work.
         let Ok(root) = File::open(&self.root) else {
             return false;
         };
-        let look = |path: &str| {
-            let path = if path.is_empty() { "." } else { path };
-            let stat = fstatat(&root, path, AtFlags::empty()).ok()?;
-            Some((nanos(stat.st_mtime, stat.st_mtime_nsec), stat.st_size))
-        };
+        let mut looks = Looks { root, near: None };
         let mut dirs = self.dirs.iter();
         let mut files = self.manifest.iter();
-        dirs.all(|(path, time)| look(path).map_or(0, |(time, _)| time) == *time)
+        dirs.all(|(path, time)| looks.at(path).map_or(0, |(time, _)| time) == *time)
             && files.all(|(path, (time, size))| {
-                look(path).is_some_and(|(now, len)| now == *time && u64::try_from(len) == Ok(*size))
+                let now = looks.at(path);
+                now.is_some_and(|(now, len)| now == *time && u64::try_from(len) == Ok(*size))
             })
+    }
+}
+
+/// Looks at files of a shelf in their order, each from the category on it shares with the last one: the way there
+/// would be most of the work.
+struct Looks {
+    root: File,
+    near: Option<(String, OwnedFd)>,
+}
+
+impl Looks {
+    /// Time of change and size.
+    fn at(&mut self, path: &str) -> Option<(i64, i64)> {
+        let own = path
+            .rfind('/')
+            .map_or(0, |end| path[..end].rfind('/').map_or(0, |at| at + 1));
+        let (category, path) = path.split_at(own);
+        let path = if path.is_empty() { "." } else { path };
+        let stat = match category {
+            "" => fstatat(&self.root, path, AtFlags::empty()),
+            category => fstatat(self.category(category)?, path, AtFlags::empty()),
+        };
+        let stat = stat.ok()?;
+        Some((nanos(stat.st_mtime, stat.st_mtime_nsec), stat.st_size))
+    }
+
+    fn category(&mut self, name: &str) -> Option<&OwnedFd> {
+        if self.near.as_ref().is_none_or(|(near, _)| near != name) {
+            let flags = OFlag::O_DIRECTORY | OFlag::O_CLOEXEC;
+            let opened = openat(&self.root, name, flags, Mode::empty()).ok()?;
+            self.near = Some((name.to_owned(), opened));
+        }
+        self.near.as_ref().map(|(_, dir)| dir)
     }
 }
 
