@@ -1,6 +1,12 @@
-//! Colours for code. The grammars take a while to load; until they are there code has one colour.
+//! Colours for code. The grammars take a while to load, and with some lines for ever; until they are there, and
+//! where they take too long, code has one colour.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use ratatui::style::Style as Paint;
 use ratatui::text::Span;
@@ -16,18 +22,54 @@ use crate::look::{Background, Depth, Look, Rgb};
 const MAX_LINE: usize = 2000;
 /// Larger blocks would be seen too late.
 const MAX_BYTES: usize = 200 * 1024;
+/// How long a frame waits for the colours of a line. Most take microseconds, the first of a language milliseconds,
+/// and some a grammar was not made for, minutes.
+const PATIENCE: Duration = Duration::from_millis(20);
 
-/// Grammars and themes of the whole process.
+/// Grammars and themes of the whole process, and a thread that works with them.
 pub struct Highlighter {
     syntaxes: SyntaxSet,
     dark: Themed,
     light: Themed,
+    jobs: Sender<Job>,
+    /// The thread is at a line nobody waits for any more.
+    is_stuck: AtomicBool,
+    /// Places nobody has any more.
+    left: Mutex<Vec<u64>>,
 }
 
 struct Themed {
     colours: Colours<'static>,
     /// What has this colour takes the terminal's own instead.
     usual: Option<syntect::highlighting::Color>,
+}
+
+/// A line to be coloured.
+struct Job {
+    line: String,
+    after: After,
+    themed: &'static Themed,
+    done: SyncSender<(Place, Pieces)>,
+}
+
+type Pieces = Vec<(Painted, String)>;
+
+/// What stands above a line.
+#[derive(Clone)]
+enum After {
+    Nothing(&'static SyntaxReference),
+    Lines(Arc<Place>),
+}
+
+/// Where in a block the grammar is. What it knows there stays on its thread, for as long as somebody has the place.
+struct Place(u64);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(ready) = Highlighter::ready() {
+            locked(&ready.left).push(self.0);
+        }
+    }
 }
 
 static READY: OnceLock<Highlighter> = OnceLock::new();
@@ -44,11 +86,19 @@ impl Highlighter {
         let themes = THEMES.get_or_init(ThemeSet::load_defaults);
         let named = |name: &str| themes.themes.get(name).map(Themed::new);
         let pair = (named("base16-ocean.dark"), named("InspiredGitHub"));
-        if let (Some(dark), Some(light)) = pair {
+        let (jobs, todo) = mpsc::channel();
+        // Waits for lines as long as the program runs.
+        let started = thread::Builder::new()
+            .name("colours".to_owned())
+            .spawn(move || colour(&todo));
+        if let ((Some(dark), Some(light)), Ok(_)) = (pair, started) {
             READY.get_or_init(|| Self {
                 syntaxes: SyntaxSet::load_defaults_newlines(),
                 dark,
                 light,
+                jobs,
+                is_stuck: AtomicBool::new(false),
+                left: Mutex::default(),
             });
         }
     }
@@ -73,6 +123,77 @@ impl Highlighter {
         };
         self.syntaxes.find_syntax_by_token(name)
     }
+
+    /// The colours of a line; `None` if they don't come soon enough.
+    fn line(&self, line: String, after: After, themed: &'static Themed) -> Option<(Place, Pieces)> {
+        if self.is_stuck.load(Ordering::Acquire) {
+            return None;
+        }
+        let (done, came) = mpsc::sync_channel(1);
+        let job = Job {
+            line,
+            after,
+            themed,
+            done,
+        };
+        self.jobs.send(job).ok()?;
+        let came = came.recv_timeout(PATIENCE);
+        if matches!(came, Err(RecvTimeoutError::Timeout)) {
+            self.is_stuck.store(true, Ordering::Release);
+        }
+        came.ok()
+    }
+}
+
+/// Colours one line after the other.
+fn colour(todo: &Receiver<Job>) {
+    let mut places: HashMap<u64, State> = HashMap::new();
+    for (number, job) in (0..).zip(todo) {
+        let Some(ready) = Highlighter::ready() else {
+            return;
+        };
+        let left = std::mem::take(&mut *locked(&ready.left));
+        left.iter().for_each(|place| drop(places.remove(place)));
+        let state = match &job.after {
+            After::Nothing(syntax) => Some(State::new(syntax, job.themed)),
+            After::Lines(place) => places.get(&place.0).cloned(),
+        };
+        let coloured = state.and_then(|state| state.step(&job.line, job.themed, &ready.syntaxes));
+        if let Some((state, pieces)) = coloured {
+            places.insert(number, state);
+            // Who is no longer there does without.
+            let _ = job.done.send((Place(number), pieces));
+        }
+        ready.is_stuck.store(false, Ordering::Release);
+    }
+}
+
+#[derive(Clone)]
+struct State {
+    parsing: ParseState,
+    painting: HighlightState,
+}
+
+impl State {
+    fn new(syntax: &SyntaxReference, themed: &Themed) -> Self {
+        Self {
+            parsing: ParseState::new(syntax),
+            painting: HighlightState::new(&themed.colours, ScopeStack::new()),
+        }
+    }
+
+    fn step(mut self, line: &str, themed: &Themed, syntaxes: &SyntaxSet) -> Option<(Self, Pieces)> {
+        let ops = self.parsing.parse_line(line, syntaxes).ok()?;
+        let parts = HighlightIterator::new(&mut self.painting, &ops, line, &themed.colours);
+        let pieces = parts.map(|(painted, text)| (painted, text.to_owned()));
+        let pieces = pieces.collect();
+        Some((self, pieces))
+    }
+}
+
+/// A panic elsewhere doesn't make a list wrong.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl std::fmt::Debug for Highlighter {
@@ -93,8 +214,8 @@ impl Themed {
 /// The colours of one block, line by line.
 #[derive(Clone)]
 pub(super) struct Colouring {
-    parsing: ParseState,
-    painting: HighlightState,
+    /// None once a line took too long: the rest has one colour.
+    after: Option<After>,
     /// Bytes that may still be coloured.
     left: usize,
 }
@@ -111,11 +232,9 @@ impl Colouring {
         if look.depth() == Depth::None || bytes > MAX_BYTES {
             return None;
         }
-        let ready = Highlighter::ready()?;
-        let syntax = ready.syntax(language)?;
+        let syntax = Highlighter::ready()?.syntax(language)?;
         Some(Self {
-            parsing: ParseState::new(syntax),
-            painting: HighlightState::new(&ready.themed(look).colours, ScopeStack::new()),
+            after: Some(After::Nothing(syntax)),
             left: MAX_BYTES,
         })
     }
@@ -135,10 +254,9 @@ impl Colouring {
         let ready = Highlighter::ready()?;
         let themed = ready.themed(look);
         // The grammars want their line breaks.
-        let line = format!("{line}\n");
-        let ops = self.parsing.parse_line(&line, &ready.syntaxes).ok()?;
-        let parts = HighlightIterator::new(&mut self.painting, &ops, &line, &themed.colours);
-        let spans = parts.map(|(painted, text)| {
+        let (place, pieces) = ready.line(format!("{line}\n"), self.after.take()?, themed)?;
+        self.after = Some(After::Lines(Arc::new(place)));
+        let spans = pieces.into_iter().map(|(painted, text)| {
             let text = text.trim_end_matches('\n').to_owned();
             Span::styled(text, paint(painted, themed, look))
         });

@@ -1,9 +1,15 @@
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use pretty_assertions::assert_eq;
 use proptest::prelude::*;
 
 use super::*;
 use crate::look::{Depth, Skin};
 use crate::text::width;
+
+/// There is one thread for colours in a process.
+static COLOURS: Mutex<()> = Mutex::new(());
 
 fn text(rows: &[Row]) -> String {
     let lines: Vec<_> = rows.iter().map(ToString::to_string).collect();
@@ -166,6 +172,7 @@ fn deep_nesting_ends_somewhere() {
 #[test]
 fn code_is_coloured_once_the_grammars_are_there() {
     let look = Look::new(Skin::default(), Depth::True);
+    let _alone = COLOURS.lock().unwrap_or_else(PoisonError::into_inner);
     Highlighter::load();
     assert!(Highlighter::ready().is_some());
     let colours = |source: &str| {
@@ -173,13 +180,37 @@ fn code_is_coloured_once_the_grammars_are_there() {
         let spans = rows.iter().flat_map(|row| &row.spans);
         spans.filter_map(|span| span.style.fg).count()
     };
-    assert!(colours("```rust\nfn main() { let x = \"a\"; }\n```\n") > 3);
+    // Who meets a language first may be too early for its colours.
+    let short = "```rust\nfn main() { let x = \"a\"; }\n```\n";
+    let begun = Instant::now();
+    while colours(short) <= 3 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "no colours");
+    }
     let long = format!("```rust\nfn main() {{ {} }}\n```\n", "x; ".repeat(1000));
     assert_eq!(colours(&long), 1, "the label only");
     let mut stream = Stream::new(Style::Render);
-    stream.push("```rust\nfn a() {\n    1 /* x\n y */ }\n```\n");
+    stream.push("```rust\nfn main() {\n    let x = \"a\"; }\n```\n");
     let settled = stream.settle(80, &look);
     assert_eq!(settled, rows(stream.source(), Style::Render, 80, &look));
+}
+
+#[test]
+fn a_line_its_grammar_cannot_end_costs_a_moment_and_its_colours() {
+    let look = Look::new(Skin::default(), Depth::True);
+    let _alone = COLOURS.lock().unwrap_or_else(PoisonError::into_inner);
+    Highlighter::load();
+    let source = format!("```makefile\n{}\n```\n", "!".repeat(600));
+    let begun = Instant::now();
+    for _ in 0..50 {
+        let shown = text(&rows(&source, Style::Render, 700, &look));
+        assert!(shown.contains(&"!".repeat(600)));
+    }
+    // One round with colours would take seconds.
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
