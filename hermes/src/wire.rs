@@ -20,6 +20,8 @@ use hermes_tui::pick::Desk;
 use tokio::runtime::{self, Runtime};
 use tokio::sync::mpsc;
 
+use crate::cmd::chat::signals;
+
 /// What a command works with.
 pub struct App {
     pub home: Home,
@@ -127,7 +129,15 @@ impl App {
     pub fn desk(&self, what: &str, instead: &str) -> Result<Desk> {
         let (skin, _) = look::load(&self.home, self.settings.text("display.skin"));
         let desk = Desk::find(&self.env, Look::on_terminal(skin, &self.env));
-        desk.ok_or_else(|| anyhow!("{what} needs a terminal; {instead}"))
+        let desk = desk.ok_or_else(|| anyhow!("{what} needs a terminal; {instead}"))?;
+        signals::give_back(&self.env)?;
+        Ok(desk)
+    }
+
+    /// Asks for something nobody else may see.
+    pub fn ask_hidden(&self, prompt: &str) -> Result<String> {
+        signals::give_back(&self.env)?;
+        Ok(hermes_lines::ask_hidden(prompt)?)
     }
 
     pub fn block_on<T>(&self, work: impl Future<Output = Result<T>>) -> Result<T> {

@@ -114,6 +114,11 @@ impl Pty {
         type_into(&self.keyboard, text.as_bytes());
     }
 
+    /// Types what is perhaps no text.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
+        type_into(&self.keyboard, bytes);
+    }
+
     /// Waits until `text` is on the screen and returns the screen; panics with the screen if it takes
     /// longer than `timeout` or the program ends first.
     #[track_caller]

@@ -23,7 +23,7 @@ fn pids(bench: &Bench, file: &str) -> Vec<String> {
 }
 
 /// Whether a process does anything; one that nobody has waited for yet does not.
-fn is_alive(pid: &str) -> bool {
+pub fn is_alive(pid: &str) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
     state.is_some_and(|state| !state.trim().starts_with(['Z', 'X']))

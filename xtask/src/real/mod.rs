@@ -7,13 +7,22 @@ mod mcp;
 mod mcp_serve;
 mod sandbox;
 mod talk;
+mod terminal;
 
 use anyhow::{Result, ensure};
 
 use crate::args::Args;
 
 pub fn run(args: Args) -> Result<()> {
-    let suites = args.words(&["clients", "python", "mcp", "mcp-serve", "sandbox", "all"])?;
+    let suites = args.words(&[
+        "clients",
+        "python",
+        "mcp",
+        "mcp-serve",
+        "sandbox",
+        "terminal",
+        "all",
+    ])?;
     let wanted = |suite: &str| suites.is_empty() || suites.iter().any(|s| s == suite || s == "all");
     let mut checks = Checks::default();
     if wanted("clients") {
@@ -32,6 +41,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     if wanted("sandbox") {
         sandbox::run(&mut checks)?;
+    }
+    if wanted("terminal") {
+        terminal::run(&mut checks)?;
     }
     let Checks {
         passed,

@@ -16,7 +16,7 @@ const MECHANISMS: [(&str, &str); 2] = [("bubblewrap", "bubblewrap"), ("landlock"
 const TESTS: usize = 20;
 
 pub fn run(checks: &mut Checks) -> Result<()> {
-    let installed = install();
+    let installed = install("bwrap", "bubblewrap");
     let hermes = command::build_program("dev", "hermes")?;
     let unusable = unusable(&hermes)?;
     for (tests, name) in MECHANISMS {
@@ -26,7 +26,7 @@ pub fn run(checks: &mut Checks) -> Result<()> {
             (_, Err(error)) if name == "bubblewrap" => checks.note(&what, Err(failed(error))),
             // The machine forbids it; nothing that could be installed would change that.
             (Some(reason), _) => checks.excuse(&what, reason),
-            (None, _) => checks.note(&what, tested(tests)),
+            (None, _) => checks.note(&what, tested(&format!("::{tests}::"), TESTS)),
         }
     }
     Ok(())
@@ -36,19 +36,20 @@ fn failed(error: &anyhow::Error) -> anyhow::Error {
     anyhow::anyhow!("bwrap is missing and cannot be installed: {error:#}")
 }
 
-fn install() -> Result<()> {
-    let is_there = || Command::new("bwrap").arg("--version").output().is_ok();
+/// Sees to it that a program is there.
+pub(super) fn install(program: &str, package: &str) -> Result<()> {
+    let is_there = || Command::new(program).arg("--version").output().is_ok();
     if is_there() {
         return Ok(());
     }
     let apt = |args: &[&str]| command::stdout(Command::new("apt-get").args(args));
-    let package = ["install", "--yes", "bubblewrap"];
-    if apt(&package).is_err() {
+    let order = ["install", "--yes", package];
+    if apt(&order).is_err() {
         // Its lists may be older than the package.
         apt(&["update"])?;
-        apt(&package)?;
+        apt(&order)?;
     }
-    ensure!(is_there(), "the package bubblewrap has no bwrap");
+    ensure!(is_there(), "the package {package} has no {program}");
     Ok(())
 }
 
@@ -66,17 +67,17 @@ fn unusable(hermes: &Path) -> Result<Vec<String>> {
     Ok(texts.map(str::to_owned).collect())
 }
 
-fn tested(mechanism: &str) -> Result<()> {
-    let filter = format!("::{mechanism}::");
+/// Runs the ignored tests of the program that have `filter` in their names.
+pub(super) fn tested(filter: &str, least: usize) -> Result<()> {
     let mut cargo = command::cargo();
     cargo.args(["test", "--package", "hermes", "--test", "it", "--"]);
-    let told = command::stdout(cargo.args(["--ignored", &filter]))?;
+    let told = command::stdout(cargo.args(["--ignored", filter]))?;
     let passed = told.lines().find_map(|line| {
         let rest = line.strip_prefix("test result: ok. ")?;
         rest.split(' ').next()?.parse::<usize>().ok()
     });
     match passed {
-        Some(passed) if passed >= TESTS => Ok(()),
-        passed => bail!("{passed:?} tests passed, expected {TESTS} or more"),
+        Some(passed) if passed >= least => Ok(()),
+        passed => bail!("{passed:?} tests passed, expected {least} or more"),
     }
 }

@@ -3,6 +3,7 @@
 //! The directory is shared with the Python program, so file names, formats and locks are a contract
 //! (`docs/spec/state.md`); how we keep it is ours.
 
+mod attend;
 pub mod audit;
 pub mod backup;
 pub mod clock;
@@ -23,6 +24,7 @@ pub mod secrets;
 mod write;
 pub mod yaml;
 
+pub use attend::Attendance;
 pub use env::Env;
 pub use error::Error;
 pub use layout::Home;

@@ -1,13 +1,17 @@
 //! Typing that nobody sees.
 
 use std::io::{self, BufRead, Write};
+use std::sync::{Mutex, PoisonError};
 
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 
-/// As long as it lives, the terminal does not show what is typed. Dropping it, also on the way out of a signal or
-/// a panic, brings back what was.
+/// How the terminal was before. A process has one terminal, and a signal that ends it nothing else to hold on to.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// As long as it lives, the terminal does not show what is typed. Dropping it, also on the way out of a panic,
+/// brings back what was.
 #[derive(Debug)]
-pub struct Hidden(Termios);
+pub struct Hidden(());
 
 impl Hidden {
     /// `None` if standard input is no terminal, which shows nothing anyway.
@@ -18,15 +22,28 @@ impl Hidden {
         // The end of the line moves on to the next one all the same.
         hidden.local_flags.insert(LocalFlags::ECHONL);
         // What was typed before the question is no answer to it.
-        tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &hidden).ok()?;
-        Some(Self(before))
+        let mut kept = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.get_or_insert(before);
+        drop(kept);
+        let hidden = tcsetattr(io::stdin(), SetArg::TCSAFLUSH, &hidden);
+        // What could not be changed is brought back all the same: by dropping it.
+        let begun = Self(());
+        hidden.is_ok().then_some(begun)
     }
 }
 
 impl Drop for Hidden {
     fn drop(&mut self) {
+        show_typing();
+    }
+}
+
+/// Brings back what [`Hidden`] changed. May be called from anywhere, as often as one likes.
+pub fn show_typing() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
         // A terminal that is gone has nothing to show.
-        let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &self.0);
+        let _ = tcsetattr(io::stdin(), SetArg::TCSANOW, &before);
     }
 }
 

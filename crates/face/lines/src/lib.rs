@@ -10,7 +10,7 @@ mod show;
 mod table;
 
 pub use argv::join_names;
-pub use hidden::{Hidden, ask_hidden};
+pub use hidden::{Hidden, ask_hidden, show_typing};
 pub use out::{Out, one_line, printable};
 pub use show::{Show, compaction};
 pub use table::{Table, cut};

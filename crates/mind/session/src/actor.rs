@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use futures::future::BoxFuture;
+use futures::stream::{self, Stream};
 use hermes_agent::{Conversation, Events, Hints, Limits, Prompt, Steer, Toolbox, Turn};
 use hermes_home::clock;
 use hermes_skills::Skills;
@@ -207,6 +208,16 @@ impl Session {
     /// What files, task lists and background jobs know the conversation by; stays when it is made shorter.
     pub fn task(&self) -> SessionId {
         self.current.borrow().task.clone()
+    }
+
+    /// The same as a stream: the one that is open now, and each that the person goes on with.
+    pub fn tasks(&self) -> impl Stream<Item = SessionId> + Send + use<> {
+        let current = self.current.clone();
+        stream::unfold((current, None), |(mut current, before)| async move {
+            let moved = current.wait_for(|now| before.as_ref() != Some(&now.task));
+            let task = moved.await.ok()?.task.clone();
+            Some((task.clone(), (current, Some(task))))
+        })
     }
 
     /// Waits for room in the inbox; a session that is over takes nothing in.

@@ -7,7 +7,6 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Result, bail};
 use hermes_home::redact::mask_display;
-use hermes_lines::ask_hidden;
 use hermes_model::auth::{KeyOptions, LoginWay, PoolDesk, login_way};
 
 use crate::cli::{Auth, AuthAdd, AuthKind, Format};
@@ -48,7 +47,7 @@ fn add(app: &mut App, add: &AuthAdd) -> Result<()> {
     let key = match add.api_key.as_deref() {
         Some("-") => read_line()?,
         Some(key) => key.to_owned(),
-        None => ask_hidden(&format!("Key for {pool} (not shown): "))?,
+        None => app.ask_hidden(&format!("Key for {pool} (not shown): "))?,
     };
     if key.trim().is_empty() {
         bail!("no key was given");

@@ -1,5 +1,6 @@
 //! Talking: one question, or a conversation line by line.
 
+mod attend;
 mod children;
 mod compaction;
 mod farewell;

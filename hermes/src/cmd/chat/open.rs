@@ -21,6 +21,7 @@ use hermes_types::{Effort, ModelInfo, Models, Purpose};
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
+use super::attend::attend;
 use super::compaction::compaction;
 use super::hands::Hands;
 use super::learning;
@@ -65,7 +66,7 @@ pub struct Open {
     pub place: Place,
     pub store: Store,
     /// Looks after things beside the session; ends with it.
-    pub tending: AbortOnDropHandle<()>,
+    pub tending: Vec<AbortOnDropHandle<()>>,
 }
 
 /// Opens what the options ask for. Everything that can be wrong with them is found out before any request.
@@ -86,7 +87,7 @@ pub async fn open(
     };
     match begun {
         Ok(((session, live, feed), hands)) => Ok(Open {
-            tending: hands.tend_checkpoints(),
+            tending: tending(app, presence, &session, &hands),
             store,
             session,
             live,
@@ -99,6 +100,20 @@ pub async fn open(
             Err(error)
         }
     }
+}
+
+fn tending(
+    app: &App,
+    presence: Presence,
+    session: &Session,
+    hands: &Hands,
+) -> Vec<AbortOnDropHandle<()>> {
+    let stays = presence == Presence::Person;
+    let attending = stays.then(|| attend(&app.home, session.tasks()));
+    attending
+        .into_iter()
+        .chain([hands.tend_checkpoints()])
+        .collect()
 }
 
 /// What the options mean, as far as that can be known without asking anybody.

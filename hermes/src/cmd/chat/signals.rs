@@ -1,18 +1,25 @@
 //! Signals that end a run, and the exit codes they lead to.
 
 use std::future::{Future, poll_fn};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use hermes_home::Env;
 use hermes_session::{Input, Session};
+use tokio::runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::cmd::Failed;
 
 /// From a signal to the end, unless `HERMES_SIGTERM_GRACE` says otherwise.
 const GRACE: f64 = 1.5;
+
+/// Set while [`give_back`] is who ends the process: a process has one set of signals.
+static GIVES_BACK: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caught {
@@ -56,8 +63,10 @@ impl Signals {
         let watched: std::io::Result<_> = kinds.iter().map(watch).collect();
         let grace = env.filled("HERMES_SIGTERM_GRACE");
         let grace = grace.and_then(|seconds| seconds.parse().ok());
+        let watched = watched.context("watching for signals")?;
+        GIVES_BACK.store(false, Ordering::SeqCst);
         Ok(Self {
-            watched: watched.context("watching for signals")?,
+            watched,
             grace: Duration::from_secs_f64(grace.unwrap_or(GRACE).clamp(0.0, 60.0)),
         })
     }
@@ -100,4 +109,31 @@ impl Signals {
             _ = self.next() => (None, Some(caught)),
         }
     }
+}
+
+/// From here on a signal gives the terminal back before it ends the process, until somebody watches for signals
+/// who puts more in order than that. Nobody runs the runtime while a person is asked, so it is a thread's work.
+pub fn give_back(env: &Env) -> Result<()> {
+    if GIVES_BACK.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()
+        .context("watching for signals")?;
+    let entered = runtime.enter();
+    let mut signals = Signals::watch(&Caught::ALL, env)?;
+    drop(entered);
+    GIVES_BACK.store(true, Ordering::SeqCst);
+    let watch = move || {
+        let caught = runtime.block_on(signals.next());
+        if GIVES_BACK.load(Ordering::SeqCst) {
+            hermes_tui::screen::restore_now();
+            hermes_lines::show_typing();
+            process::exit(caught.failed().0.into());
+        }
+    };
+    let thread = thread::Builder::new().name("signals".to_owned());
+    thread.spawn(watch).context("watching for signals")?;
+    Ok(())
 }

@@ -5,7 +5,6 @@ use std::io::{self, IsTerminal, Write};
 use anyhow::{Result, bail};
 use hermes_home::config::Document;
 use hermes_home::dotenv;
-use hermes_lines::ask_hidden;
 use hermes_mcp_tools::choice::{self, FilterEdit};
 use hermes_mcp_tools::config::{Auth, ProblemKind};
 use hermes_mcp_tools::draft::{self, Draft, Login, Place, Written};
@@ -97,7 +96,7 @@ fn key(app: &App, add: &McpAdd) -> Result<Option<String>> {
     } else {
         ""
     };
-    let key = draft::key(&ask_hidden(&format!("Key for {}{hint}: ", add.name))?);
+    let key = draft::key(&app.ask_hidden(&format!("Key for {}{hint}: ", add.name))?);
     if key.is_none() && !is_stored {
         bail!("no key was given; nothing was saved");
     }

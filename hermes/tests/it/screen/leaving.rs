@@ -8,7 +8,7 @@ use super::{Chat, WAIT, bars, bench, is_idle, terminal};
 use crate::bench::{Bench, eventually};
 
 #[track_caller]
-fn is_restored(pty: &Pty) {
+pub fn is_restored(pty: &Pty) {
     assert!(pty.is_ordinary(), "{}", pty.screen());
     assert!(!pty.marks_pastes() && pty.shows_cursor());
     let output = String::from_utf8_lossy(&pty.output()).into_owned();
@@ -95,6 +95,20 @@ fn a_signal_right_after_the_first_frame() {
         pty.signal(signal);
         assert_eq!(pty.wait_exit(WAIT), Exit::Code(code), "{}", pty.screen());
         is_restored(&pty);
+    }
+}
+
+#[test]
+fn a_line_that_was_not_sent_is_in_the_history() {
+    for signal in [Signal::SIGTERM, Signal::SIGHUP] {
+        let bench = bench(json!([]));
+        let mut chat = Chat::open(&bench);
+        chat.type_in("a draft");
+        chat.signal(signal);
+        chat.wait_exit(WAIT);
+        let mut chat = Chat::open(&bench);
+        chat.send("\x1b[A");
+        chat.wait_for("❯ a draft", WAIT);
     }
 }
 

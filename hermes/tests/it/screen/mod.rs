@@ -3,14 +3,21 @@
 mod answers;
 mod asking;
 mod busy;
+mod clipboard;
+mod disk;
+mod ended;
 mod escapes;
 mod flood;
+mod killed;
 mod leaving;
 mod looks;
 mod menu;
+mod odd;
 mod over;
 mod pasting;
 mod resizing;
+mod silent;
+mod together;
 mod waiting;
 
 use std::ops::{Deref, DerefMut};

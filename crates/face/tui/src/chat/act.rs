@@ -64,7 +64,10 @@ impl Chat {
     pub(super) async fn part(&mut self, left: Left, now: Instant) -> Option<Left> {
         let patience = match left {
             Left::Owner(_) => FAREWELL,
-            Left::Ended | Left::Gone => self.world.grace,
+            Left::Ended | Left::Gone => {
+                self.room.keep_draft();
+                self.world.grace
+            }
         };
         if self.on.is_none() || self.leaving.is_some() {
             return Some(left);

@@ -337,9 +337,6 @@ impl Room {
         if let Some(error) = &end.error {
             self.add(Notice::bad(error));
         }
-        if let Some(unsaved) = &end.unsaved {
-            self.warn(format!("this conversation is not being saved: {unsaved}"));
-        }
         if let Some(text) = end.pending_steer.as_ref().filter(|_| !end.interrupted) {
             // The session takes it up by itself.
             self.add_said(text);

@@ -251,6 +251,8 @@ async fn printed(
 }
 
 fn save(dir: &Path, bytes: &[u8], home: &hermes_home::Home) -> Result<PathBuf, hermes_home::Error> {
+    // Nothing else makes it.
+    std::fs::create_dir_all(dir).map_err(hermes_home::Error::io("create", dir))?;
     let stamp = clock::now().strftime("%Y%m%d_%H%M%S%3f");
     let path = dir.join(format!("clipboard_{stamp}.png"));
     hermes_home::replace_cache(&path, bytes, home.modes())?;

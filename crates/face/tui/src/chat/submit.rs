@@ -31,9 +31,7 @@ impl Room {
             return Vec::new();
         }
         self.history.rest();
-        if let Err(error) = self.history.add(&draft.record) {
-            tracing::warn!("the history was not written: {error}");
-        }
+        self.remember(&draft);
         if let Some(draft) = self.with_file(&draft) {
             return self.talk(draft, now);
         }
@@ -72,6 +70,18 @@ impl Room {
                 let told = format!("there is no command /{word}; /help lists them");
                 self.unclear(&draft, &told)
             }
+        }
+    }
+
+    /// Whoever has to go in the middle of a line finds it in the history.
+    pub fn keep_draft(&mut self) {
+        let draft = self.editor.take();
+        self.remember(&draft);
+    }
+
+    fn remember(&mut self, draft: &Draft) {
+        if let Err(error) = self.history.add(&draft.record) {
+            tracing::warn!("the history was not written: {error}");
         }
     }
 

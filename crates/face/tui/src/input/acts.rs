@@ -26,7 +26,7 @@ impl Editor {
         let Some(act) = act(key) else {
             return Pressed::Ignored(key);
         };
-        let last = std::mem::replace(&mut self.last, Last::Other);
+        let last = self.take_last();
         let goal = self.goal.take();
         match act {
             Act::Insert(c) => {
@@ -52,6 +52,18 @@ impl Editor {
             Act::YankOlder => self.yank_older(last),
             Act::Undo => changed(self.buffer.undo()),
             Act::Redo => changed(self.buffer.redo()),
+        }
+    }
+
+    fn keep_last(&mut self, last: Last) {
+        (self.last, self.last_change) = (last, self.buffer.changes());
+    }
+
+    fn take_last(&mut self) -> Last {
+        let last = std::mem::replace(&mut self.last, Last::Other);
+        match self.last_change == self.buffer.changes() {
+            true => last,
+            false => Last::Other,
         }
     }
 
@@ -138,9 +150,9 @@ impl Editor {
             Last::Cut => self.kills.grow(&gone, side),
             _ => self.kills.push(gone),
         }
-        self.last = Last::Cut;
         self.ghost.clear();
         self.buffer.replace(range, "", Step::Alone);
+        self.keep_last(Last::Cut);
         Pressed::Changed
     }
 
@@ -163,7 +175,7 @@ impl Editor {
         };
         let start = range.start;
         self.buffer.replace(range, &text, Step::Alone);
-        self.last = Last::Yanked(start..start + text.len());
+        self.keep_last(Last::Yanked(start..start + text.len()));
         self.ghost.clear();
         Pressed::Changed
     }

@@ -11,6 +11,7 @@ pub struct Buffer {
     text: String,
     cursor: usize,
     undo: Undo,
+    changes: usize,
 }
 
 impl Buffer {
@@ -20,6 +21,11 @@ impl Buffer {
 
     pub fn cursor(&self) -> usize {
         self.cursor
+    }
+
+    /// How often the text was changed so far.
+    pub fn changes(&self) -> usize {
+        self.changes
     }
 
     /// Puts `text` where `range` is; the cursor goes behind it.
@@ -36,6 +42,7 @@ impl Buffer {
             cursor: self.cursor,
         };
         self.undo.record(edit, step);
+        self.changes += 1;
         self.cursor = motion::settle(&self.text, range.start + text.len());
     }
 
@@ -60,6 +67,7 @@ impl Buffer {
     fn land(&mut self, cursor: Option<usize>) -> bool {
         if let Some(cursor) = cursor {
             self.cursor = motion::settle(&self.text, cursor);
+            self.changes += 1;
         }
         cursor.is_some()
     }

@@ -62,6 +62,8 @@ pub struct Editor {
     pub(super) kills: Kills,
     pub(super) form: Form,
     pub(super) last: Last,
+    /// The change that [`last`](Self::last) speaks of: after another one, not made by a key, it means nothing.
+    pub(super) last_change: usize,
     pub(super) vi: Vi,
     /// The column Up and Down keep to.
     pub(super) goal: Option<usize>,
@@ -108,6 +110,7 @@ impl Editor {
             kills: Kills::default(),
             form: Form::Lines,
             last: Last::Other,
+            last_change: 0,
             vi: Vi::Off,
             goal: None,
             committed: None,

@@ -28,8 +28,10 @@ pub(super) struct Entered {
 /// Brings the terminal back to how it was found. May be called from anywhere, as often as one likes.
 pub fn restore_now() {
     let entered = entered().take();
-    if let Some(entered) = entered {
-        entered.undo();
+    match entered {
+        Some(entered) => entered.undo(),
+        // A line that nobody sees is read without more; where keys are a line, this does nothing.
+        None => drop(crossterm::terminal::disable_raw_mode()),
     }
 }
 

@@ -1,10 +1,13 @@
 use std::panic::catch_unwind;
 
+use crossterm::event::KeyEvent;
 use hermes_testkit::{Pty, TempHome};
 
 use super::super::{Overlay, Position, Screen, Scrollback};
 use super::*;
 use crate::Row;
+use crate::look::Look;
+use crate::pick::{Outcome, Step, Widget, on_terminal};
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -54,6 +57,49 @@ fn panics() {
     draw(&mut screen, "still here");
     let _overlay = Overlay::open(terminal.out(), screen.size()).unwrap();
     panic!("the fatal one");
+}
+
+#[test]
+fn a_panic_in_a_list_gives_the_terminal_back() {
+    let home = TempHome::new();
+    let mut pty = on_stage(&home, "RUN; TELL; echo THE END", "breaks");
+    pty.wait_for("a list", SOON);
+    assert!(pty.drawn().alternate_screen() && pty.marks_pastes());
+    pty.send("x");
+    let screen = pty.wait_for("THE END", SOON);
+    assert!(screen.contains("the broken list"), "{screen}");
+    assert!(screen.contains("\nicanon echo THE END"), "{screen}");
+    assert!(!pty.drawn().alternate_screen() && !pty.marks_pastes() && pty.shows_cursor());
+    pty.wait_exit(SOON);
+}
+
+#[test]
+#[ignore = "runs in a terminal: started by a_panic_in_a_list_gives_the_terminal_back"]
+fn breaks() {
+    // Its outcome is the panic.
+    let _ = on_terminal(Broken, &Env::default(), &Look::plain());
+}
+
+struct Broken;
+
+impl Widget for Broken {
+    type Answer = ();
+
+    fn key(&mut self, _: KeyEvent) -> Step<()> {
+        panic!("the broken list");
+    }
+
+    fn rows(&self, _: Size, _: &Look) -> Vec<Row> {
+        vec![Row::raw("a list")]
+    }
+
+    fn lines(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn said(&mut self, _: &str) -> Result<Outcome<()>, String> {
+        Ok(Outcome::Cancelled)
+    }
 }
 
 #[test]

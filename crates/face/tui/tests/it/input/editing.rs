@@ -78,6 +78,33 @@ fn what_was_cut_can_be_put_back() {
     check("one two", "C-w M-y", "one |");
 }
 
+/// Completions, pastes and older entries come without a key of the editor's.
+#[test]
+fn what_changed_meanwhile_is_not_turned() {
+    let changes: [fn(&mut Editor); 4] = [
+        |editor| editor.set("x"),
+        |editor| editor.insert("x"),
+        |editor| editor.complete(3, "x"),
+        |editor| editor.restore(&Editor::new().stash()),
+    ];
+    for change in changes {
+        let mut editor = Editor::new();
+        editor.insert("one two");
+        press(&mut editor, "C-w Space C-w C-y");
+        change(&mut editor);
+        let before = seen(&editor);
+        press(&mut editor, "M-y");
+        assert_eq!(seen(&editor), before);
+    }
+    // Nor is what is cut then a part of what was cut before.
+    let mut editor = Editor::new();
+    editor.insert("one two");
+    press(&mut editor, "C-w");
+    editor.insert("three");
+    press(&mut editor, "C-w C-y");
+    assert_eq!(seen(&editor), "one three|");
+}
+
 #[test]
 fn steps_back_and_forth() {
     check("", "a b Space c d M-z", "ab |");
