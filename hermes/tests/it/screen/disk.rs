@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::{Chat, WAIT, bars, bench, said, turns};
 use crate::bench::{Bench, assert_valid};
+use crate::command;
 
 /// A chat whose home is a disk of 3 MB that only it sees.
 fn on_a_small_disk(bench: &Bench) -> Chat {
@@ -58,48 +59,49 @@ fn a_full_disk_is_told_and_the_chat_goes_on() {
     chat.wait_idle("Answer 1.");
     chat.say("say 2");
     let screen = chat.wait_idle("Answer 2.");
-    eprintln!("{screen}");
     assert_eq!(bars(&screen), 1, "{screen}");
     let told = screen.matches("not being saved: no space left").count();
     assert_eq!(told, 1, "{screen}");
     // What cannot be kept as a file is in the input all the same.
     chat.paste(&"a long paste\r".repeat(100));
-    chat.wait_until(|screen| screen.contains("[Pasted text"), WAIT);
-    eprintln!("{}", chat.screen());
+    let screen = chat.wait_for("[Pasted text", WAIT);
+    assert!(screen.contains("there is no copy of the paste"), "{screen}");
     chat.send("\x7f");
     chat.wait_until(|screen| !screen.contains("[Pasted text"), WAIT);
     fs::remove_file(filling).unwrap();
     chat.say("say 3");
-    let screen = chat.wait_idle("Answer 3.");
-    eprintln!("{screen}");
+    chat.wait_idle("Answer 3.");
     let request = turns(&bench).pop().unwrap();
     assert_valid(&request);
     assert_eq!(said(&request, "user"), ["say 0", "say 1", "say 2", "say 3"]);
-    // What is on the disk is whole.
-    let kept = fs::read_to_string(inside(&chat, &bench, ".hermes_history")).unwrap();
-    eprintln!("{kept}");
-    let whole = bench.home.home().join("copy");
-    fs::create_dir(&whole).unwrap();
-    for entry in fs::read_dir(inside(&chat, &bench, "")).unwrap() {
-        let entry = entry.unwrap();
-        if entry.file_type().unwrap().is_file() {
-            fs::copy(entry.path(), whole.join(entry.file_name())).unwrap();
-        }
-    }
+    // What is on the disk is whole: a Hermes that is started again goes on with it, and saves.
+    let copy = copied(&chat, &bench);
     chat.send("\u{4}");
     assert_eq!(chat.wait_exit(WAIT), Exit::Code(0), "{}", chat.screen());
-    let doctor = bench
-        .home
-        .cmd(env!("CARGO_BIN_EXE_hermes"))
-        .env("HERMES_HOME", &whole);
-    let export = doctor.args(["sessions", "export", "-"]).run();
-    eprintln!("{export}");
-    let session: Value = serde_json::from_str(export.ok().lines().next().unwrap()).unwrap();
-    let messages = session["messages"].as_array().unwrap();
+    let again = |args: &[&str]| command(&bench.home, args).env("HERMES_HOME", &copy).run();
+    assert_eq!(again(&["-c", "-z", "say 4"]).ok(), "Answer 4.\n");
+    let session = again(&["sessions", "export", "-"]).ok().to_owned();
+    for words in ["say 0", "Answer 0.", "say 4", "Answer 4."] {
+        assert!(session.contains(&format!("\"{words}\"")), "{session}");
+    }
+    let history = fs::read_to_string(copy.join(".hermes_history")).unwrap();
     assert!(
-        messages.iter().any(|message| message["content"] == "say 3"),
-        "{session}"
+        history.contains("\n+say 0\n") && history.ends_with("\n+say 3\n"),
+        "{history}"
     );
+}
+
+/// The files of the chat's home where everybody sees them.
+fn copied(chat: &Chat, bench: &Bench) -> PathBuf {
+    let copy = bench.home.home().join("copy");
+    fs::create_dir(&copy).unwrap();
+    for entry in fs::read_dir(inside(chat, bench, "")).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_file() {
+            fs::copy(entry.path(), copy.join(entry.file_name())).unwrap();
+        }
+    }
+    copy
 }
 
 #[test]
@@ -138,17 +140,17 @@ fn a_home_that_becomes_read_only() {
     chat.wait_idle("Answer 0.");
     open(0o555);
     chat.say("say 1");
-    let screen = chat.wait_idle("Answer 1.");
-    eprintln!("{screen}");
+    chat.wait_idle("Answer 1.");
     chat.paste(&"a long paste\r".repeat(100));
-    chat.wait_until(|screen| screen.contains("[Pasted text"), WAIT);
-    eprintln!("{}", chat.screen());
+    let screen = chat.wait_for("[Pasted text", WAIT);
+    assert!(screen.contains("there is no copy of the paste"), "{screen}");
     chat.send("\x7f");
     chat.say("/skin mono");
-    chat.wait_idle("skin: mono");
-    eprintln!("{}", chat.screen());
+    let screen = chat.wait_idle("skin: mono");
+    assert!(screen.contains("only for now: cannot open"), "{screen}");
     open(0o777);
     chat.say("say 2");
-    let screen = chat.wait_idle("Answer 2.");
-    eprintln!("{screen}");
+    chat.wait_idle("Answer 2.");
+    let history = bench.home.read(".hermes_history");
+    assert!(history.ends_with("\n+say 2\n"), "{history}");
 }

@@ -76,12 +76,22 @@ fn a_conversation_that_is_open_in_the_other_one() {
     two.wait_idle("answer three");
     let request = turns(&bench).pop().unwrap();
     assert_eq!(said(&request, "user"), ["the first", "together"]);
-    // Whoever has left it is no reason for words.
-    two.send("\u{4}");
-    assert_eq!(two.wait_exit(WAIT), Exit::Code(0));
-    one.say("/new");
-    one.wait_idle("new session");
-    let three = Chat::ready(screen(&bench.home, &["--resume", &id]).pty(40, 110));
-    let seen = three.wait_idle("answer three");
+    // What somebody has left is free again.
+    let sessions = bench.run(&["sessions", "export", "-"]);
+    let left = sessions
+        .ok()
+        .lines()
+        .find(|line| line.contains("the second"));
+    let left: Value = serde_json::from_str(left.unwrap()).unwrap();
+    let left = left["id"].as_str().unwrap();
+    let three = Chat::ready(screen(&bench.home, &["--resume", left]).pty(40, 110));
+    let seen = three.wait_idle("answer two");
+    assert!(!seen.contains("another Hermes"), "{seen}");
+    for mut chat in [one, two] {
+        chat.send("\u{4}");
+        assert_eq!(chat.wait_exit(WAIT), Exit::Code(0));
+    }
+    let four = Chat::ready(screen(&bench.home, &["--resume", &id]).pty(40, 110));
+    let seen = four.wait_idle("answer three");
     assert!(!seen.contains("another Hermes"), "{seen}");
 }
