@@ -25,11 +25,12 @@ struct Desktop {
 
 impl Desktop {
     fn start(bench: &Bench) -> Self {
-        // It chooses a number that is free, and says which.
-        let server = bench
-            .home
-            .cmd("Xvfb")
-            .args(["-displayfd", "1", "-nolisten", "tcp"]);
+        // It chooses a number that is free, and says which. It must not begin anew when nobody is connected.
+        let server =
+            bench
+                .home
+                .cmd("Xvfb")
+                .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset"]);
         let server = server.pty(24, 80);
         let number = |screen: &str| screen.lines().find_map(|line| line.parse::<u32>().ok());
         let told = server.wait_until(|screen| number(screen).is_some(), WAIT);
