@@ -34,6 +34,13 @@ pub struct App {
     runtime: OnceCell<Runtime>,
 }
 
+/// What is set at this moment.
+pub fn read_again(home: &Home) -> (Settings, Env) {
+    let mut env = Env::from_process();
+    dotenv::overlay(home, &mut env); // warnings were given at the start
+    (Settings::load(home, &env), env)
+}
+
 impl App {
     /// Finds the home, makes it if need be, and reads what is set. What is odd but not fatal is said on stderr.
     pub fn start(env: Env, profile: Option<&str>) -> Result<Self> {
@@ -119,10 +126,7 @@ impl App {
 
     /// Reads again what is set, after something was changed.
     pub fn reload(&mut self) {
-        let mut env = Env::from_process();
-        dotenv::overlay(&self.home, &mut env); // warnings were given at the start
-        self.settings = Settings::load(&self.home, &env);
-        self.env = env;
+        (self.settings, self.env) = read_again(&self.home);
     }
 
     /// The person in front of the program; an error says what needs one, and what can be done instead.

@@ -1,7 +1,7 @@
 //! What the questions about models ask of providers, answered with what is set at that moment.
 
 use hermes_home::config::{Document, Settings};
-use hermes_home::{Env, dotenv, yaml};
+use hermes_home::{Env, yaml};
 use hermes_lines::one_line;
 use hermes_model::auth::{LoginWay, login_way};
 use hermes_model::{
@@ -13,7 +13,7 @@ use serde_json::json;
 use super::auth;
 use super::model::{list, scope};
 use crate::cli::LoginArgs;
-use crate::wire::App;
+use crate::wire::{App, read_again};
 
 /// Everything this program knows about providers.
 pub struct Shop<'a> {
@@ -23,9 +23,7 @@ pub struct Shop<'a> {
 
 impl Shop<'_> {
     fn now(&self) -> (Settings, Env) {
-        let mut env = Env::from_process();
-        dotenv::overlay(&self.app.home, &mut env); // warnings were given at the start
-        (Settings::load(&self.app.home, &env), env)
+        read_again(&self.app.home)
     }
 
     fn offered(&self, provider: &str, settings: Settings, env: Env) -> Offered {

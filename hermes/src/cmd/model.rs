@@ -38,6 +38,7 @@ pub fn run(app: &mut App, login: &LoginArgs, action: Option<&Model>) -> Result<(
 
 /// One of all there are, by lists.
 fn choose(app: &mut App, login: &LoginArgs) -> Result<()> {
+    app.home.writable()?;
     intact(app)?;
     let desk = app.desk(
         "choosing a model from a list",

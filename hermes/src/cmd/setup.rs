@@ -1,12 +1,11 @@
 //! `hermes setup`, and the question of a first start.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::Result;
 use hermes_home::Env;
 use hermes_model::{Overrides, RoutedModels};
-use hermes_tui::setup::{Error, Finish, GUIDANCE, Pen, Plan, SECTIONS, ToolSizes, Wizard};
+use hermes_tui::setup::{Error, Finish, GUIDANCE, Inventory, Pen, Plan, SECTIONS, Wizard};
 use hermes_types::ModelErrorKind;
 
 use super::market::Shop;
@@ -76,7 +75,7 @@ pub fn offer(app: &mut App, talk: &Talk) -> Result<()> {
 fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
     let desk = app.desk("setup", "see `hermes setup --non-interactive`")?;
     let env = Env::from_process();
-    let sizes = sizes(app)?;
+    let tools = inventory(app)?;
     let mut pen = Pen::new(&app.home, &env).with_copy();
     if reset {
         pen.reset()?;
@@ -87,7 +86,7 @@ fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
         desk: &desk,
         pen: &mut pen,
         market: &market,
-        sizes: &sizes,
+        tools: &tools,
     };
     let finish = match wizard.run(plan) {
         Err(Error::Interrupted) => {
@@ -101,12 +100,15 @@ fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
     Ok(finish)
 }
 
-/// What each tool there is adds to a request.
-pub fn sizes(app: &App) -> Result<ToolSizes> {
+/// The tools there are, and what each of them adds to a request.
+pub fn inventory(app: &App) -> Result<Inventory> {
     let everything = Talk {
         toolsets: vec!["all".to_owned()],
         ..Talk::default()
     };
-    let tools: BTreeMap<_, _> = chat::tool_sizes(app, &everything)?.into_iter().collect();
-    Ok(tools)
+    let all = chat::preamble(app, &everything)?;
+    Ok(Inventory {
+        sizes: all.tools.into_iter().collect(),
+        unusable: all.unusable.into_iter().collect(),
+    })
 }

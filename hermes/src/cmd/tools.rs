@@ -10,8 +10,9 @@ use hermes_session::toolsets::{enabled, leaves};
 use hermes_tui::setup::{Pen, choose_tools, platforms};
 use serde_json::{Value, json};
 
+use super::market::Shop;
 use super::{Failed, intact, mcp, setup};
-use crate::cli::{Format, Tools};
+use crate::cli::{Format, LoginArgs, Tools};
 use crate::wire::{App, say};
 
 pub fn run(app: &mut App, summary: bool, action: Option<&Tools>) -> Result<()> {
@@ -25,11 +26,16 @@ pub fn run(app: &mut App, summary: bool, action: Option<&Tools>) -> Result<()> {
 }
 
 fn choose(app: &mut App) -> Result<()> {
+    app.home.writable()?;
     intact(app)?;
-    let instead = "use `hermes tools list`, `enable NAME` or `disable NAME`";
+    let instead = "use `hermes tools list`, `enable NAME` or `disable NAME`, \
+                   and for a key `hermes config set NAME_API_KEY KEY`";
     let desk = app.desk("choosing tools from a list", instead)?;
     let env = Env::from_process();
-    let changes = choose_tools(&desk, &mut Pen::new(&app.home, &env), &setup::sizes(app)?)?;
+    let (tools, login) = (setup::inventory(app)?, LoginArgs::default());
+    let market = Shop { app, login: &login };
+    let mut pen = Pen::new(&app.home, &env);
+    let changes = choose_tools(&desk, &mut pen, &market, &tools)?;
     for change in &changes {
         let mark = app.out.good("✓");
         writeln!(app.out, "{mark} {change}")?;

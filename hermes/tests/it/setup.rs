@@ -158,6 +158,8 @@ fn setup_without_a_person() {
     assert!(fails(&home, &["setup"], 1).contains("hermes config set model.provider"));
     let wrong = fails(&home, &["setup", "gateway"], 2);
     assert!(wrong.contains("model, terminal, agent, tools"), "{wrong}");
+    let tools = fails(&home, &["tools"], 1);
+    assert!(tools.contains("hermes config set NAME_API_KEY"), "{tools}");
     for args in [&["model"][..], &["tools"], &["sessions", "browse"]] {
         assert!(
             fails(&home, args, 1).contains("needs a terminal"),
@@ -268,6 +270,59 @@ fn tools_from_the_list() {
             .ok()
             .contains("✓ enabled   terminal")
     );
+}
+
+#[test]
+fn the_key_of_a_tool_is_kept_where_keys_are() {
+    let home = TempHome::new();
+    home.write("config.yaml", "# mine\ntimezone: UTC\n");
+    let mut pty = command(&home, &["tools"]).pty(24, 100);
+    answer(&mut pty, "→ Configure cli (", DOWN);
+    answer(&mut pty, "→ Reconfigure a tool's provider or key", ENTER);
+    answer(&mut pty, "→ terminal", DOWN);
+    answer(&mut pty, "→ moa", ENTER);
+    answer(&mut pty, "OPENROUTER_API_KEY for moa", "sk-or-hidden-1");
+    answer(&mut pty, "••••••••••••••", ENTER);
+    answer(&mut pty, "OPENROUTER_API_KEY is set", "\x1b");
+    answer(&mut pty, "Configure cli (", "\x1b");
+    pty.wait_for("✓ OPENROUTER_API_KEY is kept in .env", WAIT);
+    assert_eq!(pty.wait_exit(WAIT), Exit::Code(0));
+    assert!(!pty.screen().contains("sk-or-hidden"));
+    assert_eq!(home.read(".env"), "OPENROUTER_API_KEY=sk-or-hidden-1\n");
+    assert_eq!(home.read("config.yaml"), "# mine\ntimezone: UTC\n");
+    // By lines where nothing can be drawn: the second row, the second tool, and away with it.
+    let mut pty = command(&home, &["tools"]).env("TERM", "dumb").pty(40, 100);
+    answer(&mut pty, "Configure cli (", "2\r");
+    answer(&mut pty, "Which tool's provider or key?", "2\r");
+    answer(&mut pty, "moa has OPENROUTER_API_KEY", "3\r");
+    answer(&mut pty, "OPENROUTER_API_KEY is not set", "q\r");
+    pty.wait_until(|screen| screen.matches("Configure cli").count() > 1, WAIT);
+    pty.send("q\r");
+    pty.wait_for("OPENROUTER_API_KEY is removed from .env", WAIT);
+    assert_eq!(pty.wait_exit(WAIT), Exit::Code(0));
+    assert_eq!(home.read(".env"), "");
+}
+
+#[test]
+fn who_may_not_write_is_not_asked() {
+    let home = TempHome::new();
+    for args in [&["setup"][..], &["model"], &["tools"]] {
+        let command = command(&home, args).env("HERMES_MANAGED", "nixos");
+        let mut pty = command.pty(24, 100);
+        assert_eq!(pty.wait_exit(WAIT), Exit::Code(1), "{args:?}");
+        assert!(pty.screen().contains("nixos"), "{}", pty.screen());
+    }
+    assert!(!home.exists("config.yaml"));
+}
+
+#[test]
+fn leaving_at_the_first_question_is_said() {
+    let home = TempHome::new();
+    let mut pty = command(&home, &["setup"]).pty(24, 100);
+    answer(&mut pty, "How do you want to set it up?", "\x1b");
+    pty.wait_for("Nothing was changed.", WAIT);
+    assert_eq!(pty.wait_exit(WAIT), Exit::Code(0));
+    assert!(!home.exists("config.yaml"));
 }
 
 #[test]

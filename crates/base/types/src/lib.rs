@@ -26,7 +26,8 @@ pub use memory::{
 pub use message::{Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall};
 pub use model::{
     Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,
-    ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Switched, ToolDef, Usage, Whom,
+    ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Speed, Switched, ToolDef, Usage,
+    Whom,
 };
 pub use purse::{Pot, Purse, usd};
 pub use rates::{Bucket, RateLimits};

@@ -27,6 +27,11 @@ pub trait ModelClient: Send + Sync {
     fn rate_limits(&self) -> Option<RateLimits> {
         None
     }
+
+    /// Whether [`Speed::Fast`] means something to whoever is asked first.
+    fn can_hurry(&self) -> bool {
+        false
+    }
 }
 
 /// Gives out clients by what they are needed for.
@@ -65,6 +70,7 @@ pub struct ModelRequest {
     /// `None`: the route's own limit.
     pub max_output: Option<u64>,
     pub effort: Effort,
+    pub speed: Speed,
     /// `None`: as the provider sees fit.
     pub temperature: Option<f64>,
     pub whom: Whom,
@@ -104,6 +110,26 @@ pub enum Effort {
     Medium,
     High,
     XHigh,
+}
+
+/// How soon an answer is wanted: `agent.service_tier`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speed {
+    /// As the settings have it for the route.
+    #[default]
+    AsSet,
+    Normal,
+    /// Before others and for more money, where somebody sells that.
+    Fast,
+}
+
+impl From<&str> for Speed {
+    fn from(word: &str) -> Self {
+        match word.trim().to_lowercase().as_str() {
+            "fast" | "priority" => Self::Fast,
+            _ => Self::AsSet,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

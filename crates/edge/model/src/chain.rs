@@ -17,6 +17,7 @@ use hermes_types::{
 };
 
 use crate::client::RouteClient;
+use crate::extras;
 use crate::link::{Link, is_same};
 use crate::listen::{Item, Listener, working};
 use crate::resolve::not_configured;
@@ -83,6 +84,11 @@ impl ModelClient for Chain {
     fn rate_limits(&self) -> Option<RateLimits> {
         let at = self.links.at.load(Ordering::Relaxed);
         self.links.links.get(at)?.made_client()?.rate_limits()
+    }
+
+    fn can_hurry(&self) -> bool {
+        let first = self.links.route(0);
+        first.is_some_and(|route| extras::can_hurry(route.mode))
     }
 }
 

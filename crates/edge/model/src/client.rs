@@ -20,6 +20,7 @@ use crate::call::Call;
 use crate::chain::nobody_else;
 use crate::context;
 use crate::dump::Dumps;
+use crate::extras;
 use crate::http::Http;
 use crate::listen::{Item, Listener, working};
 use crate::nous;
@@ -138,6 +139,10 @@ impl ModelClient for RouteClient {
 
     fn rate_limits(&self) -> Option<RateLimits> {
         self.inner.rates.latest()
+    }
+
+    fn can_hurry(&self) -> bool {
+        extras::can_hurry(self.inner.route.mode)
     }
 }
 

@@ -1,18 +1,35 @@
 //! What the owner's settings add to every request of one dialect: a place in the queue, a guardrail.
 
 use hermes_home::config::Settings;
+use hermes_types::Speed;
 use serde_json::{Map, Value, json};
 
 use crate::route::{Mode, Quirks};
 
+const TIER: &str = "service_tier";
+const FAST: &str = "priority";
+
+/// Whether this dialect has a place for a place in the queue.
+pub(crate) fn can_hurry(mode: Mode) -> bool {
+    mode == Mode::CodexResponses
+}
+
+/// What one request says about its place in the queue goes before what is set for all of them.
+pub(crate) fn hurry(body: &mut Map<String, Value>, speed: Speed) {
+    match speed {
+        Speed::AsSet => {}
+        Speed::Fast => drop(body.insert(TIER.to_owned(), FAST.into())),
+        // Another tier is the owner's own and stays.
+        Speed::Normal if body.get(TIER).is_some_and(|tier| tier == FAST) => drop(body.remove(TIER)),
+        Speed::Normal => {}
+    }
+}
+
 pub(crate) fn adjust(quirks: &mut Quirks, settings: &Settings, mode: Mode) {
     match mode {
         Mode::CodexResponses => {
-            let tier = settings.text("agent.service_tier").trim().to_lowercase();
-            if matches!(tier.as_str(), "fast" | "priority") {
-                quirks
-                    .body
-                    .insert("service_tier".to_owned(), "priority".into());
+            if Speed::from(settings.text("agent.service_tier")) == Speed::Fast {
+                quirks.body.insert(TIER.to_owned(), FAST.into());
             }
         }
         Mode::BedrockConverse => {

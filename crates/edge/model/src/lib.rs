@@ -67,7 +67,7 @@ pub use dump::Dumps;
 pub use fallback::{Fallback, check_fallback, edit_fallbacks, fallback_entry, list_fallbacks};
 pub use http::Http;
 pub use listing::ListedModel;
-pub use moa::MixtureOfAgents;
+pub use moa::{MOA, MixtureOfAgents};
 pub use models::RoutedModels;
 pub use offers::{Checked, Found, Offer, Offers, Refreshed};
 pub use origin::Origin;

@@ -14,6 +14,9 @@ use hermes_types::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+/// The name of the tool.
+pub const MOA: &str = "mixture_of_agents";
+
 const INSTRUCTIONS: &str = include_str!("../prompts/moa.md");
 
 /// How often a model is asked before it is left out; its client retries too.
@@ -88,7 +91,7 @@ impl MixtureOfAgents {
     /// `models` decides whether the tool can be used at all.
     pub fn new(settings: &Settings, models: Arc<dyn Models>) -> Self {
         let spec = ToolSpec {
-            name: "mixture_of_agents".to_owned(),
+            name: MOA.to_owned(),
             toolset: "moa",
             description: "Put one hard question to several strong models at once and get the best of their answers. \
                           Slow and expensive: for difficult mathematics, algorithms, proofs or decisions, after you \

@@ -25,18 +25,41 @@ use crate::wish::{Overrides, Wish};
 /// Gives out clients according to the settings. Built once per session.
 #[derive(Debug)]
 pub struct RoutedModels {
-    maker: Arc<Maker>,
     /// The main model as it is now; side tasks and children go by it too.
     live: Mutex<Arc<Main>>,
+    notice: Option<String>,
+}
+
+/// What settings and keys come to, until they are read again.
+#[derive(Debug)]
+struct Ground {
+    maker: Arc<Maker>,
     /// The owner's fallbacks, shared by all chains: what one learns about them, all know.
     fallbacks: Vec<Arc<Link>>,
     unpaid: Arc<Unpaid>,
-    notice: Option<String>,
+}
+
+impl Ground {
+    fn new(home: &Home, settings: Settings, env: Env) -> Self {
+        let maker = Arc::new(Maker::new(home, settings, env));
+        let wishes = fallback::wishes(maker.sources());
+        let link = |wish: Wish| Arc::new(Link::wished(maker.clone(), wish, None));
+        Self {
+            fallbacks: wishes.into_iter().map(link).collect(),
+            unpaid: Arc::default(),
+            maker,
+        }
+    }
+
+    fn sources(&self) -> Sources<'_> {
+        self.maker.sources()
+    }
 }
 
 /// A main model: decided, asked about, used.
 #[derive(Debug)]
 struct Main {
+    ground: Arc<Ground>,
     overrides: Overrides,
     decided: Route,
     /// With what its server told about it.
@@ -47,8 +70,9 @@ struct Main {
 }
 
 impl Main {
-    fn new(decided: Route, overrides: Overrides) -> Self {
+    fn new(ground: Arc<Ground>, decided: Route, overrides: Overrides) -> Self {
         Self {
+            ground,
             overrides,
             decided,
             asked: OnceLock::new(),
@@ -72,20 +96,15 @@ impl RoutedModels {
         env: Env,
         overrides: &Overrides,
     ) -> Result<Self, ModelError> {
-        let maker = Arc::new(Maker::new(home, settings, env));
-        let wishes = fallback::wishes(maker.sources());
-        let link = |wish: Wish| Arc::new(Link::wished(maker.clone(), wish, None));
-        let fallbacks: Vec<_> = wishes.into_iter().map(link).collect();
-        let (decided, notice) = match resolve::resolve(maker.sources(), overrides) {
+        let ground = Arc::new(Ground::new(home, settings, env));
+        let (decided, notice) = match resolve::resolve(ground.sources(), overrides) {
             Ok(route) => (route, None),
-            Err(error) => stand_in(error, overrides, &fallbacks)?,
+            Err(error) => stand_in(error, overrides, &ground.fallbacks)?,
         };
+        let main = Main::new(ground, decided, overrides.clone());
         Ok(Self {
-            live: Mutex::new(Arc::new(Main::new(decided, overrides.clone()))),
-            fallbacks,
-            unpaid: Arc::default(),
+            live: Mutex::new(Arc::new(main)),
             notice,
-            maker,
         })
     }
 
@@ -120,7 +139,8 @@ impl RoutedModels {
 
     /// What the owner should be told about how the main model was chosen.
     pub fn warnings(&self) -> Vec<String> {
-        let stale = resolve::stale_base_url(self.sources(), &self.route());
+        let main = self.live();
+        let stale = resolve::stale_base_url(main.ground.sources(), main.route());
         self.notice.iter().cloned().chain(stale).collect()
     }
 
@@ -131,9 +151,32 @@ impl RoutedModels {
         name: impl Into<Overrides>,
         scope: &Scope,
     ) -> Result<Arc<dyn ModelClient>, ModelError> {
-        let overrides = name.into();
-        let route = resolve::resolve(self.sources(), &overrides)?;
-        let main = Arc::new(Main::new(route, overrides));
+        let ground = self.live().ground.clone();
+        self.replace(ground, name.into(), scope).await
+    }
+
+    /// Goes by other settings and keys from now on, for side tasks and children too. A model that was named for this
+    /// session stays. Nothing changes if it can't be used any more.
+    pub async fn reload(
+        &self,
+        home: &Home,
+        settings: Settings,
+        env: Env,
+        scope: &Scope,
+    ) -> Result<Arc<dyn ModelClient>, ModelError> {
+        let ground = Arc::new(Ground::new(home, settings, env));
+        let overrides = self.live().overrides.clone();
+        self.replace(ground, overrides, scope).await
+    }
+
+    async fn replace(
+        &self,
+        ground: Arc<Ground>,
+        overrides: Overrides,
+        scope: &Scope,
+    ) -> Result<Arc<dyn ModelClient>, ModelError> {
+        let route = resolve::resolve(ground.sources(), &overrides)?;
+        let main = Arc::new(Main::new(ground, route, overrides));
         let window = self.asked(&main, scope).await;
         if main.route().model.is_empty() {
             return Err(resolve::no_model());
@@ -148,9 +191,9 @@ impl RoutedModels {
     async fn asked(&self, main: &Main, scope: &Scope) -> ContextLength {
         if main.asked.get().is_none() {
             let inquiry = Inquiry {
-                sources: self.sources(),
+                sources: main.ground.sources(),
                 overrides: &main.overrides,
-                http: &self.maker.http,
+                http: &main.ground.maker.http,
                 scope,
             };
             let route = inquiry.about(main.decided.clone()).await;
@@ -160,26 +203,22 @@ impl RoutedModels {
         main.route().context
     }
 
-    fn sources(&self) -> Sources<'_> {
-        self.maker.sources()
-    }
-
     fn main_client(&self, main: &Main) -> Arc<Chain> {
-        let make = || Arc::new(self.chain(main.route(), self.main_link(main)));
+        let make = || Arc::new(self.chain(main, main.route(), self.main_link(main)));
         main.client.get_or_init(make).clone()
     }
 
     fn main_link(&self, main: &Main) -> Arc<Link> {
         let make = || {
-            let client = self.maker.client(main.route().clone(), None);
+            let client = main.ground.maker.client(main.route().clone(), None);
             Arc::new(Link::made(client))
         };
         main.link.get_or_init(make).clone()
     }
 
     /// A route with the owner's fallbacks behind it.
-    fn chain(&self, route: &Route, link: Arc<Link>) -> Chain {
-        let links = std::iter::once(link).chain(self.fallbacks.iter().cloned());
+    fn chain(&self, main: &Main, route: &Route, link: Arc<Link>) -> Chain {
+        let links = std::iter::once(link).chain(main.ground.fallbacks.iter().cloned());
         let cooldown = Timing::default().cooldown;
         let links = Links::new(links.collect(), Standby::Fallback, cooldown);
         Chain::of(route.info(), links)
@@ -187,20 +226,22 @@ impl RoutedModels {
 
     /// What a child thinks with: its own chain, so that its turns are its own.
     fn child(&self, main: &Main) -> Result<Chain, ModelError> {
-        let route = match Wish::child(self.sources()) {
-            None => return Ok(self.chain(main.route(), self.main_link(main))),
+        let maker = &main.ground.maker;
+        let route = match Wish::child(maker.sources()) {
+            None => return Ok(self.chain(main, main.route(), self.main_link(main))),
             Some(wish) if wish.provider.is_empty() => self.other_model(main, wish.model)?,
-            Some(wish) => self.maker.route(self.with_model(main, wish))?,
+            Some(wish) => maker.route(self.with_model(main, wish))?,
         };
-        let link = Link::made(self.maker.client(route.clone(), None));
-        Ok(self.chain(&route, Arc::new(link)))
+        let link = Link::made(maker.client(route.clone(), None));
+        Ok(self.chain(main, &route, Arc::new(link)))
     }
 
     /// A side task's own client.
     fn side_task(&self, main: &Main, task: &str) -> Result<Chain, ModelError> {
-        let set = SideTask::new(&self.maker.settings, task);
+        let maker = &main.ground.maker;
+        let set = SideTask::new(&maker.settings, task);
         let first = match &set.who {
-            Who::Chosen(wish) => Some(self.maker.route(self.with_model(main, wish.clone()))?),
+            Who::Chosen(wish) => Some(maker.route(self.with_model(main, wish.clone()))?),
             Who::Auto(Some(model)) | Who::Main(Some(model)) => {
                 Some(self.other_model(main, model.clone())?)
             }
@@ -213,36 +254,38 @@ impl RoutedModels {
         };
         let first = first.map(|mut route| {
             route.quirks.body.extend(set.extra_body.clone());
-            let link = Link::made(self.maker.client(route, set.timeout));
+            let link = Link::made(maker.client(route, set.timeout));
             match set.who {
                 Who::Auto(None) => link.beside(&self.main_link(main)),
                 _ => link,
             }
         });
         let others = match set.who {
-            Who::Auto(_) => self.helpers(&set, task),
+            Who::Auto(_) => self.helpers(main, &set, task),
             Who::Main(_) | Who::Chosen(_) => Vec::new(),
         };
-        self.side_chain(first.into_iter().chain(others).collect(), &set, task)
+        self.side_chain(main, first.into_iter().chain(others).collect(), &set, task)
     }
 
     /// Who does a side task where the main model can't: first those the owner chose to stand in for it.
-    fn helpers(&self, set: &SideTask, task: &str) -> Vec<Link> {
+    fn helpers(&self, main: &Main, set: &SideTask, task: &str) -> Vec<Link> {
+        let ground = &main.ground;
         let link = |wish: Wish| {
             let wish = Wish {
                 extra_body: set.extra_body.clone(),
                 ..wish
             };
-            Link::wished(self.maker.clone(), wish, set.timeout)
+            Link::wished(ground.maker.clone(), wish, set.timeout)
         };
-        let own = self.fallbacks.iter();
+        let own = ground.fallbacks.iter();
         let own = own.filter_map(|other| Some(link(other.wish()?.clone()).beside(other)));
-        let known = side::helpers(&self.maker.settings, task).into_iter();
+        let known = side::helpers(&ground.maker.settings, task).into_iter();
         own.chain(known.map(link)).collect()
     }
 
     fn side_chain(
         &self,
+        main: &Main,
         links: Vec<Link>,
         set: &SideTask,
         task: &str,
@@ -258,18 +301,18 @@ impl RoutedModels {
         };
         let mut links = Links::new(usable, Standby::SideTask, Timing::default().cooldown);
         links.temperature = set.temperature;
-        links.unpaid = self.unpaid.clone();
+        links.unpaid = main.ground.unpaid.clone();
         Ok(Chain::of(info, links))
     }
 
     /// The model somebody names, and nobody in its place.
-    fn named(&self, name: &str) -> Result<RouteClient, ModelError> {
+    fn named(&self, main: &Main, name: &str) -> Result<RouteClient, ModelError> {
         let overrides = Overrides {
             model: Some(name.to_owned()),
             provider: None,
         };
-        let route = resolve::resolve(self.sources(), &overrides)?;
-        Ok(self.maker.client(route, None))
+        let route = resolve::resolve(main.ground.sources(), &overrides)?;
+        Ok(main.ground.maker.client(route, None))
     }
 
     /// The main provider with another model.
@@ -278,7 +321,7 @@ impl RoutedModels {
             provider: Some(main.route().provider.clone()),
             model: Some(model),
         };
-        resolve::resolve(self.sources(), &overrides)
+        resolve::resolve(main.ground.sources(), &overrides)
     }
 
     /// A wish without a model gets the provider's own, its cheap one, or the main model.
@@ -286,7 +329,7 @@ impl RoutedModels {
         if !wish.model.is_empty() {
             return wish;
         }
-        let provider = find(&self.maker.settings, &wish.provider);
+        let provider = find(&main.ground.maker.settings, &wish.provider);
         let has_own = provider
             .as_ref()
             .is_some_and(|provider| provider.own_text(&["default_model", "model"]).is_some());
@@ -309,7 +352,7 @@ impl Models for RoutedModels {
             Purpose::Main => Ok(self.main_client(&main)),
             Purpose::Aux(task) => Ok(Arc::new(self.side_task(&main, task)?)),
             Purpose::Child => Ok(Arc::new(self.child(&main)?)),
-            Purpose::Named(name) => Ok(Arc::new(self.named(name)?)),
+            Purpose::Named(name) => Ok(Arc::new(self.named(&main, name)?)),
         }
     }
 }

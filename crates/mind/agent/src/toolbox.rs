@@ -13,21 +13,28 @@ pub struct Toolbox {
     tools: BTreeMap<String, Arc<dyn Tool>>,
     /// Other spellings that old conversations and skills use; the model is not told.
     aliases: BTreeMap<String, String>,
+    /// What was left out because it cannot be used now, and why.
+    unusable: BTreeMap<String, String>,
 }
 
 impl Toolbox {
     /// Keeps what can be used now; of two tools with one name the first stays.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
-        let mut kept = BTreeMap::new();
+        let mut made = Self::default();
         for tool in tools {
-            if tool.available() == Availability::Yes {
-                kept.entry(tool.spec().name.clone()).or_insert(tool);
+            let name = tool.spec().name.clone();
+            match tool.available() {
+                Availability::Yes => drop(made.tools.entry(name).or_insert(tool)),
+                Availability::No(why) => drop(made.unusable.insert(name, why)),
             }
         }
-        Self {
-            tools: kept,
-            aliases: BTreeMap::new(),
-        }
+        made
+    }
+
+    fn more(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
+        let mut made = Self::new(self.tools.values().cloned().chain(tools));
+        made.unusable.extend(self.unusable.clone());
+        made
     }
 
     /// More tools, and other spellings of their names.
@@ -40,7 +47,7 @@ impl Toolbox {
         let own = |(alias, name): (&str, &str)| (alias.to_owned(), name.to_owned());
         Self {
             aliases: aliases.into_iter().map(own).collect(),
-            ..Self::new(self.tools.values().cloned().chain(tools))
+            ..self.more(tools)
         }
     }
 
@@ -49,7 +56,7 @@ impl Toolbox {
     pub fn beside(&self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
             aliases: self.aliases.clone(),
-            ..Self::new(self.tools.values().cloned().chain(tools))
+            ..self.more(tools)
         }
     }
 
@@ -63,7 +70,14 @@ impl Toolbox {
         Self {
             tools: self.tools.iter().map(changed).collect(),
             aliases: self.aliases.clone(),
+            unusable: self.unusable.clone(),
         }
+    }
+
+    /// Tools that cannot be used now, and why.
+    pub fn unusable(&self) -> impl Iterator<Item = (&str, &str)> {
+        let unusable = self.unusable.iter();
+        unusable.map(|(name, why)| (name.as_str(), why.as_str()))
     }
 
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {

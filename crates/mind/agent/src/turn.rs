@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures::StreamExt;
 use hermes_types::{
     AgentEvent, Asker, Content, Cost, Effort, Message, ModelClient, ModelError, ModelErrorKind,
-    ModelEvent, ModelReply, ModelRequest, Models, Outcome, Role, Scope, ToolOutput, TurnEnd, Usage,
-    Whom, Witness, Workspace,
+    ModelEvent, ModelReply, ModelRequest, Models, Outcome, Role, Scope, Speed, ToolOutput, TurnEnd,
+    Usage, Whom, Witness, Workspace,
 };
 
 use crate::batch;
@@ -46,6 +46,7 @@ pub struct Limits {
     pub iterations: u32,
     pub max_output: Option<u64>,
     pub effort: Effort,
+    pub speed: Speed,
     pub guard: GuardLimits,
     /// Whether an answer says which files were not changed.
     pub verify_files: bool,
@@ -60,6 +61,7 @@ impl Default for Limits {
             iterations: 90,
             max_output: None,
             effort: Effort::Default,
+            speed: Speed::AsSet,
             guard: GuardLimits::default(),
             verify_files: true,
             patience: Duration::from_millis(300),
@@ -252,6 +254,7 @@ impl Turn {
             tools,
             max_output: max_output.or(self.limits.max_output),
             effort: self.limits.effort,
+            speed: self.limits.speed,
             whom,
             ..ModelRequest::default()
         };

@@ -31,6 +31,7 @@ use crate::feed::{Feed, Source, feed};
 use crate::jobs::{Forget, StopJobs};
 use crate::learned::Learned;
 use crate::memory_provider::{Outside, words};
+use crate::model::Reload;
 use crate::personality::Personalities;
 use crate::quick::QuickShell;
 use crate::references::{Attach, Said};
@@ -181,6 +182,7 @@ impl Session {
             switch_note: None,
             quick: QuickShell::default(),
             rollback: None,
+            reload: None,
             witness: None,
             skills: None,
             curator: None,
@@ -260,6 +262,7 @@ pub struct Live {
     pub(crate) switch_note: Option<String>,
     pub(crate) quick: QuickShell,
     pub(crate) rollback: Option<Rollback>,
+    pub(crate) reload: Option<Reload>,
     /// Who writes down what the tools do.
     witness: Option<Arc<dyn Witness>>,
     pub(crate) skills: Option<Arc<Skills>>,

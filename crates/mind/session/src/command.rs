@@ -42,6 +42,8 @@ impl Live {
             "personality" => self.change_personality(rest).await,
             "branch" => self.branch(rest).await,
             "reasoning" => self.change_effort(rest).await,
+            "fast" => self.change_speed(rest).await,
+            "reload" => self.reload().await,
             "reload-mcp" => self.reload_servers(rest).await,
             "stop" => {
                 let tasks = self.stop_background();
@@ -61,6 +63,7 @@ impl Live {
         match slash.name {
             "help" => help(Face::Any) + &self.quick.commands.help(),
             "model" => self.change_model(rest).await,
+            "version" => format!("Hermes Agent v{}", env!("CARGO_PKG_VERSION")),
             "config" => self.config(),
             "profile" => self.profile(),
             "toolsets" => self.toolsets(),
@@ -170,17 +173,15 @@ impl Live {
         Ok(())
     }
 
-    /// Where the last question stands; its text.
-    pub(crate) fn last_question(&self) -> Option<(usize, Message)> {
-        let messages = self.conversation.messages();
-        let place = messages
-            .iter()
-            .rposition(|message| message.role == Role::User)?;
-        Some((place, messages[place].clone()))
+    /// Where the questions stand, the last one first.
+    pub(crate) fn questions(&self) -> impl Iterator<Item = (usize, &Message)> {
+        let messages = self.conversation.messages().iter().enumerate().rev();
+        messages.filter(|(_, message)| message.role == Role::User)
     }
 
     async fn retry(&mut self) -> Then {
-        let Some((place, question)) = self.last_question() else {
+        let last = self.questions().next();
+        let Some((place, question)) = last.map(|(place, last)| (place, last.clone())) else {
             self.notice("there is nothing to ask again");
             return Then::Wait;
         };

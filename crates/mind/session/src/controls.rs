@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hermes_home::config::Document;
 use hermes_home::{Home, yaml};
-use hermes_types::{AgentEvent, Effort, Message};
+use hermes_types::{AgentEvent, Effort, Message, Speed};
 use serde_json::{Value, json};
 
 use crate::actor::{Busy, Live};
@@ -43,12 +43,44 @@ impl Live {
                 LEVELS.join("|")
             );
         }
+        if matches!(level.as_str(), "show" | "hide" | "on" | "off") {
+            return format!("/reasoning {level} needs a screen");
+        }
         if !LEVELS.contains(&level.as_str()) {
             return format!("there is no level '{level}': {}", LEVELS.join(", "));
         }
         self.opening.limits.effort = Effort::from(level.as_str());
         let unsaved = self.keep("agent.reasoning_effort", json!(level)).await;
         format!("reasoning: {level}{unsaved}")
+    }
+
+    /// `/fast SPEED`
+    pub(crate) async fn change_speed(&mut self, word: &str) -> String {
+        let (speed, kept) = match word.to_lowercase().as_str() {
+            "" | "status" => return self.speed(),
+            "fast" | "on" if !self.opening.model.can_hurry() => {
+                return format!("{}; nothing was changed", self.speed());
+            }
+            "fast" | "on" => (Speed::Fast, "fast"),
+            "normal" | "off" => (Speed::Normal, "normal"),
+            other => return format!("/fast takes fast, normal or status, not '{other}'"),
+        };
+        self.opening.limits.speed = speed;
+        let unsaved = self.keep("agent.service_tier", json!(kept)).await;
+        format!("{}{unsaved}", self.speed())
+    }
+
+    fn speed(&self) -> String {
+        let info = self.opening.model.info();
+        match (self.opening.model.can_hurry(), self.opening.limits.speed) {
+            (true, Speed::Fast) => "speed: fast; answers come before others and cost more",
+            (true, Speed::AsSet | Speed::Normal) => "speed: normal",
+            (false, _) => {
+                let (model, provider) = (&info.model, &info.provider);
+                return format!("speed: normal; {model} ({provider}) has no other");
+            }
+        }
+        .to_owned()
     }
 
     /// `/busy MODE`

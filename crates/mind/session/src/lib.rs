@@ -56,6 +56,7 @@ pub use jobs::{Forget, StopJobs};
 pub use learned::Learned;
 pub use lose::Losing;
 pub use memory_provider::{OutsideMemory, Patience};
+pub use model::Reload;
 pub use personality::Personalities;
 pub use prompt::{OwnCheckout, Surroundings, system_prompt};
 pub use quick::{QuickCommands, QuickShell};

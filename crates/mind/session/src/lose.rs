@@ -31,16 +31,24 @@ impl Live {
             Some(before) if before.is_empty() || before.ends_with(' ') => (before.trim(), true),
             _ => (rest, false),
         };
-        let consent = match is_decided || !self.has_something_to_lose(command) {
+        let count = match (command, rest) {
+            ("undo", "") | ("new" | "clear", _) => Some(1),
+            (_, number) => number.parse().ok().filter(|count| *count > 0),
+        };
+        let Some(count) = count else {
+            self.notice("/undo takes a number: how many questions to take back");
+            return Then::Wait;
+        };
+        let consent = match is_decided || !self.has_something_to_lose(command, count) {
             true => Consented::Yes,
-            false => self.ask_before(command).await,
+            false => self.ask_before(&question(command, count)).await,
         };
         match consent {
             Consented::Left => return Then::Leave,
             Consented::No => self.notice("everything stays as it is"),
             Consented::Yes => {
                 let said = match command {
-                    "undo" => self.undo().await,
+                    "undo" => self.undo(count).await,
                     _ => self.start_anew(rest).await,
                 };
                 if command == "clear" {
@@ -53,21 +61,17 @@ impl Live {
         self.waiting.pop_front().map_or(Then::Wait, Then::Ask)
     }
 
-    fn has_something_to_lose(&self, command: &str) -> bool {
+    fn has_something_to_lose(&self, command: &str, count: usize) -> bool {
         let asks = self.controls.as_ref().map(|controls| controls.losing);
         asks == Some(Losing::Asked)
             && match command {
-                "undo" => self.last_question().is_some(),
+                "undo" => self.questions().nth(count - 1).is_some(),
                 _ => !self.conversation.messages().is_empty(),
             }
     }
 
-    async fn ask_before(&mut self, command: &str) -> Consented {
+    async fn ask_before(&mut self, question: &str) -> Consented {
         let (asker, scope) = (self.asker.clone(), self.work());
-        let question = match command {
-            "undo" => "Take back the last question and its answer?",
-            _ => "End this conversation and start a new one? /resume brings it back.",
-        };
         let question = Question::Confirm {
             question: question.to_owned(),
             longest: Consent::Always,
@@ -92,17 +96,30 @@ impl Live {
         }
     }
 
-    pub(crate) async fn undo(&mut self) -> String {
-        let Some((place, question)) = self.last_question() else {
-            return "there is nothing to take back".to_owned();
+    /// Takes back so many questions, and everything since the first of them.
+    pub(crate) async fn undo(&mut self, count: usize) -> String {
+        let (there, found) = (self.questions().count(), self.questions().nth(count - 1));
+        let Some((place, question)) = found else {
+            return match there {
+                0 => "there is nothing to take back".to_owned(),
+                _ => format!("only {there} questions can be taken back"),
+            };
         };
-        let count = self.conversation.messages().len() - place;
-        self.conversation.truncate(place).await;
         let text = question.content.as_ref().map(Content::plain);
         let text = text.unwrap_or_default();
+        let dropped = self.conversation.messages().len() - place;
+        self.conversation.truncate(place).await;
         let first: String = first_line(&text).chars().take(60).collect();
         self.events.send(AgentEvent::TookBack(text));
-        format!("took back {count} messages, from: {first}")
+        format!("took back {dropped} messages, from: {first}")
+    }
+}
+
+fn question(command: &str, count: usize) -> String {
+    match (command, count) {
+        ("undo", 1) => "Take back the last question and its answer?".to_owned(),
+        ("undo", count) => format!("Take back the last {count} questions and their answers?"),
+        _ => "End this conversation and start a new one? /resume brings it back.".to_owned(),
     }
 }
 

@@ -1,7 +1,14 @@
 //! `/model`: another model from the next turn on.
 
-use crate::actor::{Live, Wanted};
-use hermes_types::AgentEvent;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use hermes_types::{AgentEvent, ModelClient};
+
+use crate::actor::{Live, Switched, Wanted};
+
+/// Reads settings and keys again; the model that answers then.
+pub type Reload = Arc<dyn Fn() -> BoxFuture<'static, Switched> + Send + Sync>;
 
 const USAGE: &str = "/model [PROVIDER:]MODEL [--provider NAME] [--global]";
 
@@ -34,26 +41,47 @@ impl Wanted {
 
 impl Live {
     pub(crate) async fn change_model(&mut self, typed: &str) -> String {
-        let before = self.opening.model.info().clone();
         if typed.is_empty() {
-            let (model, provider) = (&before.model, &before.provider);
-            return format!("model: {model} ({provider}) at {}", before.base_url);
+            let info = self.opening.model.info();
+            let (model, provider) = (&info.model, &info.provider);
+            return format!("model: {model} ({provider}) at {}", info.base_url);
         }
         let wanted = match Wanted::read(typed) {
             Ok(wanted) => wanted,
             Err(odd) => return odd,
         };
         match (self.opening.switch)(wanted).await {
-            Ok(model) => {
-                self.opening.model = model;
-                let info = self.opening.model.info().clone();
-                self.note_switch(&before.model, &info.model);
-                let said = format!("model: {} ({})", info.model, info.provider);
-                self.events.send(AgentEvent::Model(info));
-                said
-            }
+            Ok(model) => self.answers(model),
             Err(error) => error.to_string(),
         }
+    }
+
+    /// With settings and keys that can be read again.
+    #[must_use]
+    pub fn with_reload(mut self, reload: Reload) -> Self {
+        self.reload = Some(reload);
+        self
+    }
+
+    /// `/reload`
+    pub(crate) async fn reload(&mut self) -> String {
+        let Some(reload) = &self.reload else {
+            return "there are no settings here".to_owned();
+        };
+        match reload().await {
+            Ok(model) => format!("keys and models are read again; {}", self.answers(model)),
+            Err(error) => format!("everything stays as it was: {error}"),
+        }
+    }
+
+    /// Who answers from the next turn on, in words.
+    fn answers(&mut self, model: Arc<dyn ModelClient>) -> String {
+        let before = std::mem::replace(&mut self.opening.model, model);
+        let info = self.opening.model.info().clone();
+        self.note_switch(&before.info().model, &info.model);
+        let said = format!("model: {} ({})", info.model, info.provider);
+        self.events.send(AgentEvent::Model(info));
+        said
     }
 
     /// The next message tells the model who it is now, once.

@@ -34,7 +34,7 @@ impl Live {
         match rollback(words.to_owned()).await {
             RolledBack::Told(said) => said,
             RolledBack::Restored(said) if self.conversation.messages().is_empty() => said,
-            RolledBack::Restored(said) => format!("{said}\n{}", self.undo().await),
+            RolledBack::Restored(said) => format!("{said}\n{}", self.undo(1).await),
         }
     }
 }

@@ -54,12 +54,15 @@ pub const TABLE: &[Slash] = &[
         aliases: &["reset"],
         ..slash("new", "[title]", "start a new conversation", "Session")
     },
-    slash(
-        "resume",
-        "[id or title]",
-        "go back to an earlier conversation",
-        "Session",
-    ),
+    Slash {
+        aliases: &["sessions"],
+        ..slash(
+            "resume",
+            "[id or title]",
+            "go back to an earlier conversation",
+            "Session",
+        )
+    },
     slash("retry", "", "ask the last question again", "Session"),
     slash(
         "clear",
@@ -69,8 +72,8 @@ pub const TABLE: &[Slash] = &[
     ),
     slash(
         "undo",
-        "",
-        "take back the last question and its answer",
+        "[N]",
+        "take back the last question and its answer, or the last N",
         "Session",
     ),
     Slash {
@@ -213,8 +216,14 @@ pub const TABLE: &[Slash] = &[
     },
     slash(
         "reasoning",
-        "[none|minimal|low|medium|high|xhigh]",
-        "how hard the model thinks",
+        "[none|minimal|low|medium|high|xhigh|show|hide]",
+        "how hard the model thinks, and whether that is shown",
+        "Configuration",
+    ),
+    slash(
+        "fast",
+        "[fast|normal|status]",
+        "answers before others, for more money, where that is sold",
         "Configuration",
     ),
     Slash {
@@ -235,6 +244,12 @@ pub const TABLE: &[Slash] = &[
             "Configuration",
         )
     },
+    slash(
+        "reload",
+        "",
+        "read keys and the settings of models again",
+        "Configuration",
+    ),
     slash(
         "reload-mcp",
         "[now|always]",
@@ -266,6 +281,14 @@ pub const TABLE: &[Slash] = &[
         )
     },
     on_screen("redraw", "", "draw everything again"),
+    Slash {
+        aliases: &["compose"],
+        ..on_screen("prompt", "[text]", "write the next message in your editor")
+    },
+    Slash {
+        aliases: &["ts"],
+        ..on_screen("timestamps", "", "show the time of answers, or don't")
+    },
     on_screen(
         "transcript",
         "",
@@ -319,6 +342,11 @@ pub const TABLE: &[Slash] = &[
             "what was learned, when and by whom; and the way back",
             "Info",
         )
+    },
+    Slash {
+        aliases: &["v"],
+        anytime: true,
+        ..slash("version", "", "which Hermes this is", "Info")
     },
     Slash {
         anytime: true,
@@ -501,6 +529,7 @@ mod tests {
                 "resume",
                 "retry",
                 "reasoning",
+                "reload",
                 "reload-mcp",
                 "reload-skills",
                 "redraw"

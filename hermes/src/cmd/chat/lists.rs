@@ -185,7 +185,7 @@ impl Names {
 }
 
 impl Words for Names {
-    fn arguments(&self, command: &str, _typed: &str) -> Vec<Candidate> {
+    fn arguments(&self, command: &str, typed: &str) -> Vec<Candidate> {
         let words = |names: &[String]| {
             let names = names.iter();
             names.map(|name| Candidate::word(name, "")).collect()
@@ -193,8 +193,22 @@ impl Words for Names {
         match command {
             "skin" => words(&self.skins),
             "personality" => words(&self.personalities),
+            "tools" if typed.contains(' ') => toolsets(typed),
             command => spelled_out(command),
         }
+    }
+}
+
+/// `enable NAME` and `disable NAME`; the last of several is looked for.
+fn toolsets(typed: &str) -> Vec<Candidate> {
+    let (before, _) = typed.rsplit_once(' ').unwrap_or_default();
+    let names = hermes_session::toolsets::leaves().map(|(leaf, _)| leaf);
+    let names = names.filter(|leaf| !before.split(' ').any(|word| word == *leaf));
+    match before.split(' ').next() {
+        Some("enable" | "disable") => names
+            .map(|leaf| Candidate::word(format!("{before} {leaf}"), ""))
+            .collect(),
+        _ => Vec::new(),
     }
 }
 

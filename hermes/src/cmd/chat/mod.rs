@@ -88,14 +88,13 @@ pub fn run(app: &mut App, talk: &Talk, source: &str, job: &Job<'_>) -> Result<()
 }
 
 /// The bytes each tool adds to a request.
-pub fn tool_sizes(app: &App, talk: &Talk) -> Result<Vec<(String, usize)>> {
-    Ok(app.block_on(open::preamble(app, talk))?.1)
+pub fn preamble(app: &App, talk: &Talk) -> Result<open::Preamble> {
+    app.block_on(open::preamble(app, talk))
 }
 
 /// What every request of a new session begins with.
 pub fn prompt_size(app: &mut App, talk: &Talk, format: Format) -> Result<()> {
-    let (system, tools) = app.block_on(open::preamble(app, talk))?;
-    let tools: Vec<(String, usize)> = tools;
+    let open::Preamble { system, tools, .. } = preamble(app, talk)?;
     let total: usize = tools.iter().map(|(_, bytes)| bytes).sum();
     if format == Format::Json {
         let sizes: serde_json::Map<String, serde_json::Value> = tools

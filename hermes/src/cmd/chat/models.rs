@@ -7,21 +7,26 @@ use futures::FutureExt;
 use hermes_home::Home;
 use hermes_home::config::Settings;
 use hermes_model::{Overrides, Route, RoutedModels, context};
-use hermes_session::{Switch, Switched};
+use hermes_session::{Reload, Switch, Switched};
 use hermes_types::{ModelError, ModelErrorKind, Models, Purpose, Scope, SessionId};
 
 use crate::cli::Talk;
 use crate::cmd::model::set::write;
-use crate::wire::{App, say};
+use crate::wire::{App, read_again, say};
 
-/// Decides about the model; fails with how to set one up.
-pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
+/// The models as settings and options have them.
+pub fn routed(app: &App, talk: &Talk) -> Result<RoutedModels, ModelError> {
     let overrides = Overrides {
         model: talk.model.clone(),
         provider: talk.provider.clone(),
     };
-    let models = RoutedModels::new(&app.home, app.settings.clone(), app.env.clone(), &overrides)
-        .map_err(|error| explained(&error))?;
+    let (settings, env) = (app.settings.clone(), app.env.clone());
+    RoutedModels::new(&app.home, settings, env, &overrides)
+}
+
+/// Decides about the model; fails with how to set one up.
+pub fn check_model(app: &App, talk: &Talk) -> Result<RoutedModels> {
+    let models = routed(app, talk).map_err(|error| explained(&error))?;
     for warning in models.warnings() {
         say(&warning);
     }
@@ -55,6 +60,20 @@ pub fn switch(app: &App, models: &Arc<RoutedModels>) -> Switch {
                 keep(home, settings, models.route()).await;
             }
             Ok(client)
+        }
+        .boxed()
+    })
+}
+
+/// `/reload`
+pub fn reload(app: &App, models: &Arc<RoutedModels>) -> Reload {
+    let (home, models) = (app.home.clone(), models.clone());
+    Arc::new(move || {
+        let (home, models) = (home.clone(), models.clone());
+        async move {
+            let (settings, env) = read_again(&home);
+            let scope = Scope::new(SessionId::new("reload"));
+            models.reload(&home, settings, env, &scope).await
         }
         .boxed()
     })

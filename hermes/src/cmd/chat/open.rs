@@ -9,7 +9,7 @@ use hermes_exec::files::LocalWorkspace;
 use hermes_home::clock;
 use hermes_mcp_tools::config::allowed;
 use hermes_mcp_tools::{ChooseModel, Entry, ModelWish};
-use hermes_model::RoutedModels;
+use hermes_model::{MOA, RoutedModels};
 use hermes_session::toolsets::{Selection, names};
 use hermes_session::{
     Asking, Busy, Feed, Live, Opening, OutsideMemory, Personalities, Session, Spending,
@@ -17,7 +17,7 @@ use hermes_session::{
 };
 use hermes_skills::memory::Memory;
 use hermes_store::Store;
-use hermes_types::{Effort, ModelInfo, Models, Purpose};
+use hermes_types::{Effort, ModelInfo, Models, Purpose, Speed};
 use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -25,7 +25,7 @@ use super::attend::attend;
 use super::compaction::compaction;
 use super::hands::Hands;
 use super::learning;
-use super::models::{check_model, explained, main_model, switch};
+use super::models::{check_model, explained, main_model, reload, routed, switch};
 use super::place::{Changes, Place};
 use super::signals::Signals;
 use crate::cli::Talk;
@@ -210,7 +210,7 @@ impl Ready {
                 Titles::None
             },
             switch: switch(app, &self.models),
-            models: self.models,
+            models: self.models.clone(),
             model,
             tools: hands.tools(),
             store: self.store,
@@ -219,6 +219,7 @@ impl Ready {
         let mut live = live
             .with_jobs(hands.stop_jobs())
             .with_rollback(hands.rollback())
+            .with_reload(reload(app, &self.models))
             .with_references(hands.references(app))
             .with_preface(preface)
             .with_permissions(hands.forget())
@@ -295,14 +296,32 @@ fn thinker(models: &Arc<RoutedModels>) -> Arc<ChooseModel> {
     })
 }
 
-/// The size of the system prompt, and of each tool's definition, in bytes.
-pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usize)>)> {
+/// What every request of a new session begins with, in bytes.
+pub struct Preamble {
+    pub system: usize,
+    /// Each tool's definition.
+    pub tools: Vec<(String, usize)>,
+    /// Tools that cannot be used now, and why.
+    pub unusable: Vec<(String, String)>,
+}
+
+pub async fn preamble(app: &App, talk: &Talk) -> Result<Preamble> {
     let store = app.store().await?;
     let (selection, here) = (selection(app, talk)?, Place::default());
     let presence = Presence::Person;
-    let hands = Hands::new(app, &store, talk, &selection, presence, &here)?
-        .with_scripts(app, &selection)
-        .with_children(app, (&store, &selection), talk, presence);
+    let mut hands = Hands::new(app, &store, talk, &selection, presence, &here)?;
+    let mut unusable = Vec::new();
+    match routed(app, talk) {
+        Ok(models) => hands = hands.thinking_with(app, &selection, &Arc::new(models)),
+        Err(error) if selection.allows(MOA) => unusable.push((MOA.to_owned(), error.to_string())),
+        Err(_) => {}
+    }
+    let hands = hands.with_scripts(app, &selection).with_children(
+        app,
+        (&store, &selection),
+        talk,
+        presence,
+    );
     let info = ModelInfo {
         model: app.settings.text("model.default").to_owned(),
         provider: app.settings.text("model.provider").to_owned(),
@@ -316,7 +335,13 @@ pub async fn preamble(app: &App, talk: &Talk) -> Result<(usize, Vec<(String, usi
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters});
         (tool.name, json!({"type": "function", "function": function}).to_string().len())
     });
-    Ok((system.len(), sizes.collect()))
+    let left_out = hands.toolbox.unusable();
+    unusable.extend(left_out.map(|(name, why)| (name.to_owned(), why.to_owned())));
+    Ok(Preamble {
+        system: system.len(),
+        tools: sizes.collect(),
+        unusable,
+    })
 }
 
 /// Builds the system prompt whenever one is needed, as things are then; with what is said of skills that are loaded
@@ -452,6 +477,7 @@ pub(super) fn limits(app: &App, talk: &Talk) -> Limits {
             .unwrap_or(settings.number("agent.max_turns") as u32)
             .max(1),
         effort: Effort::from(settings.text("agent.reasoning_effort")),
+        speed: Speed::from(settings.text("agent.service_tier")),
         verify_files: settings.is_on("display.file_mutation_verifier"),
         guard,
         ..Limits::default()

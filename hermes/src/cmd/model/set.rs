@@ -58,7 +58,12 @@ pub fn write(home: &Home, settings: &Settings, route: &Route, model: &str) -> Re
     if route.provider != settings.text("model.provider") {
         config::assign(home, "model.provider", &route.provider)?;
         // What was set for the old provider would follow the new one otherwise.
-        for key in ["model.base_url", "model.api_key", "model.api_mode"] {
+        for key in [
+            "model.base_url",
+            "model.api_key",
+            "model.api_mode",
+            "model.context_length",
+        ] {
             let is_set = |value: &serde_json::Value| value != "" && !value.is_null();
             if settings.get(key).is_some_and(is_set) && route.provider != "custom" {
                 config::unassign(home, key)?;

@@ -4,6 +4,7 @@ mod answers;
 mod asking;
 mod busy;
 mod clipboard;
+mod commands;
 mod disk;
 mod ended;
 mod escapes;

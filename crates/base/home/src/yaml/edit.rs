@@ -46,6 +46,11 @@ impl Path {
         Ok(Self(segments))
     }
 
+    /// Keys one by one, where one of them may have dots of its own.
+    pub fn of<'s>(segments: impl IntoIterator<Item = &'s str>) -> Self {
+        Self(segments.into_iter().map(str::to_owned).collect())
+    }
+
     pub fn segments(&self) -> &[Segment] {
         &self.0
     }

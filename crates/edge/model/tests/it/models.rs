@@ -217,3 +217,43 @@ fn providers_are_listed() {
     let ready: Vec<_> = ready.map(|provider| &*provider.id).collect();
     assert_eq!(ready, ["openrouter", "lmstudio", "custom:mine"]);
 }
+
+#[tokio::test]
+async fn settings_and_keys_are_read_again() {
+    let answers = || server(json!([{"text": "here", "repeat": true}]));
+    let (before, after) = (answers(), answers());
+    let of = |server: &ScriptedModel, key: &str| {
+        let settings = settings(server, ", context_length: 99000");
+        Owner::new(&settings.replace("sk-1234", key), &[])
+    };
+    let owner = of(&before, "sk-old-12345");
+    let models = owner.models(&Overrides::default()).unwrap();
+    let scope = || Scope::new("test".into());
+    let old = models.client(&Purpose::Main).unwrap();
+
+    // What cannot be used changes nothing.
+    let broken = Owner::new("model: {default: m, provider: openrouter}", &[]);
+    let (settings, env) = (broken.settings(), broken.env().clone());
+    let refused = models.reload(&owner.home(), settings, env, &scope()).await;
+    assert_eq!(refused.err().unwrap().kind, ModelErrorKind::NotConfigured);
+    assert_eq!(models.route().base_url.port(), Some(before.addr().port()));
+
+    let changed = of(&after, "sk-new-12345");
+    let (settings, env) = (changed.settings(), changed.env().clone());
+    let reloaded = models.reload(&owner.home(), settings, env, &scope()).await;
+    let side = models.client(&Purpose::Aux("title_generation")).unwrap();
+    for client in [reloaded.unwrap(), side] {
+        let mut events = client.stream(hi(), scope());
+        while events.next().await.is_some() {}
+    }
+    let keys: Vec<_> = after
+        .calls()
+        .iter()
+        .map(|call| call.headers["authorization"].clone())
+        .collect();
+    assert_eq!(keys, ["Bearer sk-new-12345"; 2]);
+    // Who was asked before still is where they were.
+    let mut events = old.stream(hi(), scope());
+    while events.next().await.is_some() {}
+    assert_eq!(before.calls().len(), 1);
+}

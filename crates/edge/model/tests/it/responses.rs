@@ -1,11 +1,13 @@
 //! The whole client in the dialect of Responses.
 
-use hermes_model::{Mode, Quirks, Route};
-use hermes_types::{Effort, Finish, Message, ModelErrorKind as Kind, ModelRequest, Usage};
+use hermes_model::{Mode, Overrides, Quirks, Route, dialect};
+use hermes_types::{
+    Effort, Finish, Message, ModelErrorKind as Kind, ModelRequest, Models, Purpose, Speed, Usage,
+};
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
-use crate::support::{KEY, Talk, hi, quick, route, with_tools};
+use crate::support::{KEY, Owner, Talk, hi, quick, route, with_tools};
 
 fn talk(script: Value) -> Talk {
     Talk::in_mode(Mode::CodexResponses, "gpt-5.4", script)
@@ -87,6 +89,34 @@ async fn a_tool_round_with_sealed_thinking() {
         json!({"effort": "xhigh", "summary": "auto"})
     );
     assert_eq!(body["tools"][0]["name"], "terminal");
+}
+
+#[test]
+fn what_a_request_says_of_its_speed_goes_before_the_settings() {
+    let tier = |set: &str, mode: &str, speed| {
+        let settings = json!({
+            "model": {"default": "gpt-5.4", "provider": "custom", "api_mode": mode,
+                "base_url": "https://example.test/v1", "api_key": "sk-test-1234567"},
+            "agent": {"service_tier": set},
+        });
+        let owner = Owner::new(&settings.to_string(), &[]);
+        let models = owner.models(&Overrides::default()).unwrap();
+        let request = ModelRequest { speed, ..hi() };
+        let wire = dialect::encode(&models.route(), &request, &"s".into());
+        let can = models.client(&Purpose::Main).unwrap().can_hurry();
+        (can, wire.body["service_tier"].as_str().map(str::to_owned))
+    };
+    let fast = || (true, Some("priority".to_owned()));
+    let responses = "codex_responses";
+    assert_eq!(tier("", responses, Speed::AsSet), (true, None));
+    assert_eq!(tier("", responses, Speed::Fast), fast());
+    assert_eq!(tier("fast", responses, Speed::AsSet), fast());
+    assert_eq!(tier("priority", responses, Speed::Normal), (true, None));
+    assert_eq!(tier("normal", responses, Speed::AsSet), (true, None));
+    // Nobody else is told.
+    for mode in ["chat_completions", "anthropic_messages"] {
+        assert_eq!(tier("fast", mode, Speed::Fast), (false, None), "{mode}");
+    }
 }
 
 #[tokio::test]

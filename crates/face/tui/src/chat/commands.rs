@@ -31,6 +31,13 @@ impl Room {
                 self.display.bar = !self.display.bar;
                 Vec::new()
             }
+            ("prompt", text) => {
+                if !text.is_empty() {
+                    self.editor.set(text);
+                }
+                vec![Effect::EditOutside]
+            }
+            ("timestamps", _) => self.turn_clock(),
             ("skin", name) => vec![Effect::Skin(name.to_owned())],
             ("indicator", word) => self.change_indicator(word),
             ("verbose", _) => {
@@ -114,6 +121,14 @@ impl Room {
             }
             None => self.told("/indicator takes kaomoji, emoji, unicode or ascii"),
         }
+    }
+
+    fn turn_clock(&mut self) -> Vec<Effect> {
+        let show = self.display.clock.is_none();
+        self.display.clock = show.then(|| self.display.clock_format.clone());
+        let word = if show { "shown" } else { "hidden" };
+        self.notice(format!("the time of answers is {word}"));
+        vec![Effect::Keep("display.timestamps", json!(show))]
     }
 
     fn show_reasoning(&mut self, word: &str) -> Vec<Effect> {

@@ -62,6 +62,8 @@ pub struct Display {
     pub streaming: bool,
     /// How the time beside an answer is written, if it is.
     pub clock: Option<String>,
+    /// How it would be written.
+    pub clock_format: String,
     /// Characters of what a call is about; 0 is as many as fit.
     pub preview: usize,
     /// Lines shown of what the owner said, from the beginning and from the end.
@@ -81,6 +83,10 @@ impl Display {
             set.map_or(usual, |lines| lines as usize)
         };
         let text = |key: &str| settings.text(&format!("display.{key}")).to_owned();
+        let clock_format = match text("timestamp_format") {
+            format if format.is_empty() => "%H:%M".to_owned(),
+            format => format,
+        };
         Self {
             progress: Progress::read(settings),
             reasoning: on("show_reasoning"),
@@ -90,10 +96,8 @@ impl Display {
             notifications: on("notifications"),
             bar: true,
             streaming: streams(settings),
-            clock: on("timestamps").then(|| match text("timestamp_format").as_str() {
-                "" => "%H:%M".to_owned(),
-                format => format.to_owned(),
-            }),
+            clock: on("timestamps").then(|| clock_format.clone()),
+            clock_format,
             preview: settings
                 .number("display.tool_preview_length")
                 .clamp(0.0, 1e4) as usize,

@@ -244,3 +244,24 @@ fn what_moves_can_be_changed() {
     assert!(bench.enter("/indicator none").is_empty());
     assert!(bench.shown().contains("takes kaomoji"));
 }
+
+#[test]
+fn a_message_is_written_in_an_editor_and_answers_say_when() {
+    let mut bench = Bench::new("");
+    let effects = bench.enter("/compose about the plan");
+    assert!(
+        matches!(effects.as_slice(), [Effect::EditOutside]),
+        "{effects:?}"
+    );
+    assert_eq!(bench.room.editor.text(), "about the plan");
+    bench.room.editor.set("");
+    for (shown, word) in [(true, "shown"), (false, "hidden")] {
+        let effects = bench.enter("/ts");
+        assert!(
+            matches!(effects.as_slice(), [Effect::Keep("display.timestamps", value)] if *value == shown),
+            "{effects:?}"
+        );
+        assert_eq!(bench.room.display.clock.is_some(), shown);
+        assert!(bench.shown().contains(word));
+    }
+}

@@ -3,7 +3,7 @@
 use hermes_home::redact::mask_display;
 
 use super::market::{Login, Market, Provider};
-use super::{Pen, Result, ask};
+use super::{Pen, Result, ask, keys};
 use crate::pick::{Desk, Item, Line, List};
 
 /// Whether a provider can be asked now.
@@ -79,28 +79,10 @@ fn without_key(desk: &Desk, provider: &Provider) -> Result<Option<Do>> {
 }
 
 fn new_key(desk: &Desk, pen: &mut Pen<'_>, provider: &Provider) -> Result<Ready> {
-    let line = Line::new(format!("API key for {}", provider.name))
-        .note(format!(
-            "Kept in .env as {}; not shown while you type.",
-            provider.key
-        ))
-        .masked()
-        .check(is_key);
-    let Some(key) = ask(desk, line)? else {
-        return Ok(Ready::No);
-    };
-    pen.keep_secret(&provider.key, &key)?;
-    Ok(Ready::Yes)
-}
-
-/// What cannot be a key is a slip of the clipboard.
-pub(super) fn is_key(text: &str) -> std::result::Result<(), String> {
-    if text.chars().count() < 4 {
-        return Err("that is too short for a key".to_owned());
-    }
-    match text.chars().all(|c| c.is_ascii_graphic()) {
-        true => Ok(()),
-        false => Err("a key has neither spaces nor letters beyond ASCII".to_owned()),
+    let title = format!("API key for {}", provider.name);
+    match keys::replace(desk, pen, &provider.key, &title)? {
+        Some(_) => Ok(Ready::Yes),
+        None => Ok(Ready::No),
     }
 }
 
@@ -115,14 +97,8 @@ fn log_in(desk: &Desk, market: &dyn Market, provider: &Provider) -> Result<Ready
 }
 
 fn clear(desk: &Desk, pen: &mut Pen<'_>, provider: &Provider) -> Result<Ready> {
-    let text = match pen.forget(&provider.key)? {
-        true => format!("{} is removed from .env.", provider.key),
-        false => format!(
-            "{} is not in .env but in your shell: unset it there.",
-            provider.key
-        ),
-    };
-    desk.say(&text)?;
+    let text = keys::clear(pen, &provider.key)?;
+    desk.say(&format!("{text}."))?;
     Ok(Ready::No)
 }
 
@@ -131,6 +107,13 @@ fn address(desk: &Desk, pen: &mut Pen<'_>, provider: &Provider) -> Result<Ready>
     let variable = format!("{}_BASE_URL", provider.id.to_uppercase().replace('-', "_"));
     if !provider.address.is_empty() || pen.env().filled(&variable).is_some() {
         return Ok(Ready::Yes);
+    }
+    if provider.is_own() {
+        let name = &provider.name;
+        desk.say(&format!(
+            "{name} has no address: give it one as `api` in config.yaml."
+        ))?;
+        return Ok(Ready::No);
     }
     let line = Line::new(format!("Your address at {}", provider.name))
         .note(format!("Kept in .env as {variable}."))

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::market::{Endpoint, Market, host};
-use super::{Pen, Result, ask, credentials, model, own};
+use super::{Pen, Result, ask, keys, model, own};
 use crate::pick::{Desk, Item, Line, List};
 
 const MODES: [(&str, &str); 4] = [
@@ -66,7 +66,7 @@ fn reached(desk: &Desk) -> Result<Option<Endpoint>> {
         .note("Enter alone: it wants none. Kept in .env; not shown while you type.")
         .masked()
         .optional()
-        .check(credentials::is_key);
+        .check(keys::is_key);
     let Some(key) = ask(desk, line)? else {
         return Ok(None);
     };
@@ -131,12 +131,36 @@ fn save(
     }
     entry.insert("default_model".to_owned(), json!(model));
     if let Some(tokens) = context {
-        let mut models = Map::new();
+        let known = pen.settings();
+        let known = known.get(&format!("providers.{slug}.models"));
+        let mut models = known
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         models.insert(model.to_owned(), json!({"context_length": tokens}));
         entry.insert("models".to_owned(), Value::Object(models));
         // It would count before what was just answered.
         pen.unset("model.context_length")?;
     }
-    pen.set(&format!("providers.{slug}"), &Value::Object(entry))?;
+    put(pen, &format!("providers.{slug}"), entry)?;
     Ok(format!("custom:{slug}"))
+}
+
+/// A new entry at once. One that is there keeps what was not asked about.
+fn put(pen: &mut Pen<'_>, key: &str, entry: Map<String, Value>) -> Result<()> {
+    let before = pen.settings().get(key).cloned();
+    let Some(Value::Object(before)) = before else {
+        return pen.set(key, &Value::Object(entry));
+    };
+    let inline = entry.contains_key("key_env").then_some("api_key");
+    for field in ["base_url", "url"].into_iter().chain(inline) {
+        // Another spelling of what was just answered.
+        pen.unset(&format!("{key}.{field}"))?;
+    }
+    for (field, value) in &entry {
+        if before.get(field) != Some(value) {
+            pen.set(&format!("{key}.{field}"), value)?;
+        }
+    }
+    Ok(())
 }

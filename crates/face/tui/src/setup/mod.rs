@@ -9,11 +9,13 @@ mod choice;
 mod credentials;
 mod endpoint;
 mod error;
+mod keys;
 mod market;
 mod model;
 mod own;
 mod pen;
 mod place;
+mod reconfigure;
 mod summary;
 mod tools;
 mod wizard;
@@ -27,7 +29,7 @@ pub use error::Error;
 pub use market::{Endpoint, Login, Main, Market, Model, Offered, Provider};
 pub use model::{Chosen, choose_model};
 pub use pen::Pen;
-pub use tools::{ToolSizes, choose_tools, platforms};
+pub use tools::{Inventory, choose_tools, platforms};
 pub use wizard::{Finish, GUIDANCE, Plan, SECTIONS, Section, Wizard};
 
 /// What most questions here come to.

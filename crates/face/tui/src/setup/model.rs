@@ -6,6 +6,14 @@ use super::market::{Market, Offered, Provider};
 use super::{Pen, Result, ask, auxiliary, endpoint, own};
 use crate::pick::{Desk, Item, Line, List, Search};
 
+/// What belongs to the provider it was set for.
+const OF_A_PROVIDER: [&str; 4] = [
+    "model.base_url",
+    "model.api_key",
+    "model.api_mode",
+    "model.context_length",
+];
+
 /// What choosing came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
@@ -188,7 +196,7 @@ fn write(desk: &Desk, pen: &mut Pen<'_>, provider: &str, model: &str) -> Result<
     if before.text("model.provider") != provider {
         pen.assign("model.provider", provider)?;
         // What was set for the old provider would follow the new one otherwise.
-        for key in ["model.base_url", "model.api_key", "model.api_mode"] {
+        for key in OF_A_PROVIDER {
             pen.unset(key)?;
         }
     }

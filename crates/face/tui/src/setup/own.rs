@@ -1,6 +1,7 @@
 //! Providers the owner wrote down: `providers`, and the older list `custom_providers`.
 
 use hermes_home::config::Settings;
+use hermes_home::yaml;
 use serde_json::Value;
 
 use super::market::{Market, Provider};
@@ -24,7 +25,7 @@ pub(super) fn remove(desk: &Desk, pen: &mut Pen<'_>, market: &dyn Market) -> Res
         return Ok(());
     }
     if let Some(path) = path(&settings, &provider.id) {
-        pen.unset(&path)?;
+        pen.remove(&path)?;
     }
     if settings.text("model.provider") == provider.id {
         desk.say("It was the one in use: choose another now.")?;
@@ -34,7 +35,7 @@ pub(super) fn remove(desk: &Desk, pen: &mut Pen<'_>, market: &dyn Market) -> Res
 
 /// The model an owner's provider begins with.
 pub(super) fn default_model(settings: &Settings, id: &str) -> Option<String> {
-    let entry = settings.get(&path(settings, id)?)?;
+    let entry = path(settings, id)?.get(settings.value())?;
     let names = ["default_model", "model"].iter();
     let mut texts = names.filter_map(|key| entry[*key].as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)
@@ -42,7 +43,8 @@ pub(super) fn default_model(settings: &Settings, id: &str) -> Option<String> {
 
 /// What the owner calls it.
 pub(super) fn title(settings: &Settings, provider: &Provider) -> String {
-    let entry = path(settings, &provider.id).and_then(|path| settings.get(&path));
+    let path = path(settings, &provider.id);
+    let entry = path.and_then(|path| path.get(settings.value()));
     let name = entry.and_then(|entry| entry["name"].as_str());
     let name = name
         .filter(|name| !name.is_empty())
@@ -51,19 +53,19 @@ pub(super) fn title(settings: &Settings, provider: &Provider) -> String {
 }
 
 /// Where it stands in `config.yaml`.
-fn path(settings: &Settings, id: &str) -> Option<String> {
+fn path(settings: &Settings, id: &str) -> Option<yaml::Path> {
     let wanted = id.strip_prefix("custom:")?;
     let sections = settings.get("providers").and_then(Value::as_object);
     let mut names = sections.into_iter().flatten().map(|(name, _)| name);
     if let Some(name) = names.find(|name| tidy(name) == wanted) {
-        return Some(format!("providers.{name}"));
+        return Some(yaml::Path::of(["providers", name]));
     }
     let list = settings.get("custom_providers").and_then(Value::as_array)?;
     let place = list.iter().position(|entry| {
         let name = entry["name"].as_str().unwrap_or_default();
         tidy(name) == wanted
     })?;
-    Some(format!("custom_providers.{place}"))
+    Some(yaml::Path::of(["custom_providers", &place.to_string()]))
 }
 
 fn tidy(name: &str) -> String {

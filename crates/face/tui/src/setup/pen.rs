@@ -85,7 +85,7 @@ impl<'a> Pen<'a> {
         })?)
     }
 
-    /// Takes a key out of `config.yaml`, if it is there.
+    /// Takes a key out of `config.yaml`, if it is there, and out of `.env` what was kept there for it.
     pub fn unset(&mut self, key: &str) -> Result<()> {
         let path = yaml::Path::parse(key).map_err(hermes_home::Error::from)?;
         let document = Document::load(&self.home.config_path())?;
@@ -93,7 +93,14 @@ impl<'a> Pen<'a> {
             return Ok(());
         }
         self.before_writing()?;
-        Ok(Document::edit(self.home, |document| document.unset(&path))?)
+        config::unassign(self.home, key)?;
+        Ok(())
+    }
+
+    /// Takes out a whole entry, whatever its name has in it.
+    pub fn remove(&mut self, path: &yaml::Path) -> Result<()> {
+        self.before_writing()?;
+        Ok(Document::edit(self.home, |document| document.unset(path))?)
     }
 
     /// Everything as if nothing had ever been set; keys in `.env` stay.

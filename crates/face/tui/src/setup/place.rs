@@ -1,5 +1,7 @@
 //! Where commands run: `terminal.*`.
 
+use std::path::{Path, PathBuf};
+
 use super::choice::Choice;
 use super::{Pen, Result, ask};
 use crate::pick::{Desk, Item, Line, List};
@@ -26,6 +28,14 @@ pub(super) fn section(desk: &Desk, pen: &mut Pen<'_>) -> Result<()> {
     let line = Line::new("Where do commands begin?")
         .note("A directory; . is wherever Hermes is started.")
         .default(settings.text("terminal.cwd"));
+    // Where another machine has its directories, nobody here knows.
+    let line = match pen.settings().text("terminal.backend") {
+        "" | "local" => {
+            let user_home = pen.env().user_home();
+            line.check(move |text| is_directory(text, &user_home))
+        }
+        _ => line,
+    };
     if let Some(dir) = ask(desk, line)? {
         pen.assign("terminal.cwd", &dir)?;
     }
@@ -46,6 +56,22 @@ fn backend(desk: &Desk, pen: &mut Pen<'_>, now: &str) -> Result<()> {
         pen.assign("terminal.backend", backend)?;
     }
     Ok(())
+}
+
+/// Whether commands could begin there. What variables stand for is known only when they do.
+fn is_directory(text: &str, user_home: &Path) -> std::result::Result<(), String> {
+    if text.contains('$') || text.starts_with('.') {
+        return Ok(());
+    }
+    let path = match text.strip_prefix('~') {
+        Some(rest) => user_home.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(text),
+    };
+    match (path.is_absolute(), path.is_dir()) {
+        (true, true) => Ok(()),
+        (true, false) => Err("there is no such directory".to_owned()),
+        (false, _) => Err("a full path, or . for wherever Hermes is started".to_owned()),
+    }
 }
 
 fn sudo(desk: &Desk, pen: &mut Pen<'_>) -> Result<()> {

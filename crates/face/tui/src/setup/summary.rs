@@ -4,23 +4,29 @@ use hermes_session::toolsets::{enabled, leaves};
 
 use super::Pen;
 use super::market::Market;
-use super::tools::ToolSizes;
+use super::tools::Inventory;
 
 /// Lines for the end.
-pub(super) fn lines(pen: &Pen<'_>, market: &dyn Market, sizes: &ToolSizes) -> Vec<String> {
+pub(super) fn lines(pen: &Pen<'_>, market: &dyn Market, here: &Inventory) -> Vec<String> {
     let settings = pen.settings();
     let mut lines = vec![String::new(), model(pen, market)];
     let on = enabled(&settings, "cli");
-    let (mut there, mut missing) = (Vec::new(), Vec::new());
-    for (leaf, tools) in leaves() {
-        let is_here = tools.iter().any(|tool| sizes.contains_key(*tool));
-        match (on.contains(&leaf), is_here) {
-            (true, true) => there.push(leaf),
-            (true, false) => missing.push(leaf),
-            (false, _) => {}
-        }
-    }
+    let sets = here.toolsets();
+    let is_here = |leaf: &&str| sets.iter().any(|set| set.name == *leaf);
+    let missing = leaves().map(|(leaf, _)| leaf);
+    let missing: Vec<&str> = missing
+        .filter(|leaf| on.contains(leaf) && !is_here(leaf))
+        .collect();
+    let (unusable, there): (Vec<_>, Vec<_>) = sets
+        .iter()
+        .filter(|set| on.contains(&set.name))
+        .partition(|set| set.problem.is_some());
+    let there: Vec<&str> = there.iter().map(|set| set.name).collect();
     lines.push(format!("✓ tools: {}", there.join(", ")));
+    for set in unusable {
+        let problem = set.problem.unwrap_or_default();
+        lines.push(format!("○ {}: {problem}", set.name));
+    }
     if !missing.is_empty() {
         lines.push(format!("○ not in this version yet: {}", missing.join(", ")));
     }

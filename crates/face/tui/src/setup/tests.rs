@@ -137,6 +137,13 @@ impl Place {
         self.with(keys, |desk, pen| choose_model(desk, pen, stall))
     }
 
+    #[track_caller]
+    fn choose_tools(&self, keys: &str, stall: &Stall, here: &Inventory) -> Vec<String> {
+        self.with(keys, |desk, pen| {
+            choose_tools(desk, pen, stall, here).unwrap()
+        })
+    }
+
     fn copies(&self) -> Vec<String> {
         let names = fs::read_dir(self.dir.path()).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -323,19 +330,40 @@ fn small_work_for_other_models() {
     );
 }
 
-fn sizes() -> ToolSizes {
+fn tools() -> Inventory {
     let tools = ["terminal", "process", "todo", "memory", "clarify"];
-    tools.iter().map(|tool| ((*tool).to_owned(), 400)).collect()
+    let sizes = tools.iter().map(|tool| ((*tool).to_owned(), 400));
+    Inventory {
+        sizes: sizes.collect(),
+        ..Inventory::default()
+    }
+}
+
+/// The same, and one that wants a key.
+fn with_moa() -> Inventory {
+    let why = "OPENROUTER_API_KEY is not set\nmore".to_owned();
+    Inventory {
+        unusable: [("mixture_of_agents".to_owned(), why)].into(),
+        ..tools()
+    }
 }
 
 fn wizard(place: &Place, keys: &str, plan: Plan, stall: &Stall) -> Result<Finish> {
-    let sizes = sizes();
+    wizard_with(place, keys, plan, (stall, &tools()))
+}
+
+fn wizard_with(
+    place: &Place,
+    keys: &str,
+    plan: Plan,
+    (market, tools): (&Stall, &Inventory),
+) -> Result<Finish> {
     place.with(keys, |desk, pen| {
         let mut wizard = Wizard {
             desk,
             pen,
-            market: stall,
-            sizes: &sizes,
+            market,
+            tools,
         };
         wizard.run(plan)
     })
@@ -423,8 +451,7 @@ fn one_section_and_what_is_missing() {
 fn tools_of_platforms() {
     let config = "# mine\nplatform_toolsets:\n  telegram: [todo, my-plugin]\n";
     let place = Place::new(config, "");
-    let choose =
-        |keys: &str| place.with(keys, |desk, pen| choose_tools(desk, pen, &sizes()).unwrap());
+    let choose = |keys: &str| place.choose_tools(keys, &Stall::default(), &tools());
     assert_eq!(choose("\n\n\u{1b}"), [""; 0]);
     assert_eq!(place.read("config.yaml"), config);
     // The second platform: terminal on, todo off.
@@ -440,4 +467,186 @@ fn tools_of_platforms() {
     let names = |platform: &str| hermes_session::toolsets::enabled(&settings, platform);
     assert!(names("cli").contains(&"web") && !names("cli").contains(&"memory"));
     assert_eq!(names("telegram"), ["terminal", "todo", "clarify"]);
+}
+
+#[test]
+fn the_key_of_a_tool_is_given_replaced_and_cleared() {
+    let place = Place::new("# mine\ntimezone: UTC\n", "A=b\n");
+    // In the menu the second row, there the second tool; what is typed; and back twice.
+    let choose = |typed: &str| {
+        let keys = format!("\t\n\t\n{typed}\u{1b}\u{1b}");
+        place.choose_tools(&keys, &Stall::default(), &with_moa())
+    };
+    let kept = ["OPENROUTER_API_KEY is kept in .env"];
+    // Nothing typed, and what cannot be a key.
+    assert_eq!(choose("\n\u{1b}"), [""; 0]);
+    assert_eq!(choose("a b\n\u{15}sk-or-1234\n"), kept);
+    assert_eq!(place.read(".env"), "A=b\nOPENROUTER_API_KEY=sk-or-1234\n");
+    for nothing in ["k", "\u{1b}", "r\u{1b}"] {
+        assert_eq!(choose(nothing), [""; 0], "{nothing:?}");
+    }
+    assert_eq!(choose("rsk-or-5678\n"), kept);
+    assert_eq!(place.read(".env"), "A=b\nOPENROUTER_API_KEY=sk-or-5678\n");
+    assert_eq!(choose("c"), ["OPENROUTER_API_KEY is removed from .env"]);
+    assert_eq!(place.read(".env"), "A=b\n");
+    assert_eq!(place.read("config.yaml"), "# mine\ntimezone: UTC\n");
+    assert!(place.copies().is_empty());
+}
+
+#[test]
+fn a_tool_that_wants_a_key_asks_when_it_is_switched_on() {
+    let place = Place::new("", "");
+    let changes = place.choose_tools("\nj \nsk-or-1234\n\u{1b}", &Stall::default(), &with_moa());
+    assert_eq!(
+        changes,
+        [
+            "cli: terminal, moa, todo, memory, clarify",
+            "OPENROUTER_API_KEY is kept in .env"
+        ]
+    );
+    assert!(!place.read("config.yaml").contains("sk-or"));
+    // It has one now: nothing is asked any more.
+    let changes = place.choose_tools("\nj \n\nj \n\u{1b}", &Stall::default(), &with_moa());
+    assert_eq!(changes.len(), 2);
+
+    // `--quick` asks for what is on and has none.
+    fs::remove_file(place.path(".env")).unwrap();
+    let stall = Stall {
+        is_ready: true,
+        ..Stall::default()
+    };
+    let here = with_moa();
+    wizard_with(&place, " \nsk-or-99\nn", Plan::Quick, (&stall, &here)).unwrap();
+    assert_eq!(place.read(".env"), "OPENROUTER_API_KEY=sk-or-99\n");
+}
+
+#[test]
+fn the_model_behind_a_tool() {
+    let place = Place::new("", "");
+    let stall = Stall {
+        models: vec!["small", "large"],
+        own: vec![("custom:box", "Box")],
+        ..Stall::default()
+    };
+    let names = ["session_search", "delegate_task", "todo"];
+    let here = Inventory {
+        sizes: names.map(|name| (name.to_owned(), 9)).into(),
+        ..Inventory::default()
+    };
+    // The first: a provider and its second model. The second: a server of one's own with a key.
+    let keys = "\t\n\nbox\n\t\n\t\ncustom\nhttp://h:1/v1\nsk-child-1\nm\n\u{1b}\u{1b}";
+    let changes = place.choose_tools(keys, &stall, &here);
+    assert_eq!(
+        changes,
+        ["session_search: custom:box: large", "delegation: h:1: m"]
+    );
+    assert_eq!(
+        place.read("config.yaml"),
+        "auxiliary:\n  session_search:\n    provider: \"custom:box\"\n    model: large\ndelegation:\n  \
+         provider: custom\n  model: m\n  base_url: http://h:1/v1\n  api_key: ${DELEGATION_API_KEY}\n"
+    );
+    assert_eq!(place.read(".env"), "DELEGATION_API_KEY=sk-child-1\n");
+    // Back to the main model: nothing is left of it, the key neither.
+    let changes = place.choose_tools("\t\n\t\nmain\n\u{1b}\u{1b}", &stall, &here);
+    assert_eq!(changes, ["delegation: the main model"]);
+    assert!(!place.read("config.yaml").contains("delegation"));
+    assert_eq!(place.read(".env"), "");
+}
+
+#[test]
+fn a_server_given_again_keeps_what_was_not_asked_about() {
+    let config = "\
+# mine
+model: {provider: anthropic, context_length: 9999}
+providers:
+  box:   # in the cellar
+    name: box
+    api: http://h:1/v1
+    key_env: MY_KEY
+    headers: {X-Team: a}
+    models:
+      v1.5: {context_length: 4096}
+";
+    let place = Place::new(config, "MY_KEY=sk-mine-1\n");
+    let stall = Stall {
+        models: vec!["llama"],
+        ..Stall::default()
+    };
+    let result = place.choose("custom end\nhttp://h:1/v1\n\n\n\n8192\nbox\n", &stall);
+    assert_eq!(result.unwrap(), chosen("custom:box", "llama"));
+    let config = place.read("config.yaml");
+    for kept in [
+        "# mine",
+        "# in the cellar",
+        "key_env: MY_KEY",
+        "X-Team: a",
+        "4096",
+        "8192",
+    ] {
+        assert!(config.contains(kept), "{kept} in\n{config}");
+    }
+    assert!(!config.contains("9999"), "{config}");
+}
+
+#[test]
+fn another_provider_takes_nothing_of_the_old_one_along() {
+    let config =
+        "model: {provider: custom, default: m, base_url: 'http://h:1', context_length: 4096}\n";
+    let place = Place::new(config, "ANTHROPIC_API_KEY=sk-ant-123456789\n");
+    let stall = Stall {
+        models: vec!["claude"],
+        ..Stall::default()
+    };
+    place.choose("anth\n\n\n", &stall).unwrap();
+    assert_eq!(
+        place.read("config.yaml"),
+        "model: {provider: anthropic, default: claude}\n"
+    );
+}
+
+#[test]
+fn a_provider_with_dots_in_its_name_goes_too() {
+    let place = Place::new(
+        "providers:\n  my.box: {api: 'http://h:1', name: Mine}\n",
+        "",
+    );
+    let stall = Stall {
+        own: vec![("custom:my.box", "my.box")],
+        ..Stall::default()
+    };
+    place.choose("remove\nmine\ny\u{1b}", &stall).unwrap();
+    assert!(!place.read("config.yaml").contains("my.box"));
+}
+
+#[test]
+fn a_bare_model_name_becomes_a_section() {
+    let place = Place::new(
+        "# mine\nmodel: old  # name\n",
+        "ANTHROPIC_API_KEY=sk-ant-123456789\n",
+    );
+    let stall = Stall {
+        models: vec!["claude"],
+        ..Stall::default()
+    };
+    let result = place.choose("anth\n\n\n", &stall);
+    assert_eq!(result.unwrap(), chosen("anthropic", "claude"));
+    let settings = place.with("", |_, pen| pen.settings());
+    assert_eq!(settings.text("model.provider"), "anthropic");
+    assert!(place.read("config.yaml").starts_with("# mine\n"));
+}
+
+#[test]
+fn commands_begin_where_there_is_something() {
+    let place = Place::new("", "");
+    fs::create_dir(place.path("work")).unwrap();
+    let only = Plan::Only(Section::Terminal);
+    let stall = Stall::default();
+    // Confined or not; no such directory, no full path, one that is there; no password.
+    let keys = "\n/no/such\n\u{15}work\n\u{15}~/work\n\n";
+    wizard(&place, keys, only, &stall).unwrap();
+    assert!(place.read("config.yaml").contains("cwd: ~/work"));
+    // Another machine's directories are not looked for here.
+    let place = Place::new("terminal: {backend: docker}\n", "");
+    wizard(&place, "\n\n/srv/there\n\n", only, &stall).unwrap();
+    assert!(place.read("config.yaml").contains("/srv/there"));
 }

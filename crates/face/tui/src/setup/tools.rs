@@ -6,11 +6,46 @@ use hermes_home::config::Settings;
 use hermes_session::toolsets::{enabled, leaves, names};
 use serde_json::{Value, json};
 
-use super::{Pen, Result, ask};
+use super::market::Market;
+use super::{Pen, Result, ask, reconfigure};
 use crate::pick::{Checklist, Desk, Item, List};
 
-/// How many bytes each tool adds to a request. Tools that are not in it don't exist in this program.
-pub type ToolSizes = BTreeMap<String, usize>;
+/// The tools of this program.
+#[derive(Clone, Debug, Default)]
+pub struct Inventory {
+    /// How many bytes each of them adds to a request.
+    pub sizes: BTreeMap<String, usize>,
+    /// Those that cannot be used now, and why.
+    pub unusable: BTreeMap<String, String>,
+}
+
+/// A toolset that has tools here.
+pub(super) struct Toolset<'i> {
+    pub name: &'static str,
+    pub tools: Vec<&'static str>,
+    /// Why none of them can be used.
+    pub problem: Option<&'i str>,
+}
+
+impl Inventory {
+    pub(super) fn toolsets(&self) -> Vec<Toolset<'_>> {
+        let is_here =
+            |tool: &&str| self.sizes.contains_key(*tool) || self.unusable.contains_key(*tool);
+        let set = |(name, tools): (&'static str, &'static [&'static str])| {
+            let tools: Vec<&'static str> = tools.iter().copied().filter(is_here).collect();
+            let works = tools.iter().any(|tool| self.sizes.contains_key(*tool));
+            let problem = tools.iter().find_map(|tool| self.unusable.get(*tool));
+            let problem = problem.filter(|_| !works);
+            Toolset {
+                name,
+                tools,
+                problem: problem.map(|why| why.lines().next().unwrap_or_default()),
+            }
+        };
+        let all = leaves().map(set);
+        all.filter(|set| !set.tools.is_empty()).collect()
+    }
+}
 
 /// Bytes that make a token, roughly.
 const BYTES_PER_TOKEN: usize = 4;
@@ -19,34 +54,62 @@ const BYTES_PER_TOKEN: usize = 4;
 enum Row {
     Platform(String),
     All,
+    Reconfigure,
     Done,
 }
 
 /// Platform by platform until it is left; what was changed, in words.
-pub fn choose_tools(desk: &Desk, pen: &mut Pen<'_>, sizes: &ToolSizes) -> Result<Vec<String>> {
+pub fn choose_tools(
+    desk: &Desk,
+    pen: &mut Pen<'_>,
+    market: &dyn Market,
+    here: &Inventory,
+) -> Result<Vec<String>> {
     let mut changes = Vec::new();
     loop {
         let platforms = platforms(&pen.settings());
-        let chosen = match menu(desk, &pen.settings(), &platforms, sizes)? {
+        let chosen = match menu(desk, &pen.settings(), &platforms, here)? {
             Some(Row::Platform(platform)) => vec![platform],
             Some(Row::All) => platforms,
+            Some(Row::Reconfigure) => {
+                changes.extend(reconfigure::menu(desk, pen, market, here)?);
+                continue;
+            }
             Some(Row::Done) | None => return Ok(changes),
         };
-        if let Some(on) = checklist(desk, &pen.settings(), &chosen, sizes)? {
-            for platform in &chosen {
-                changes.extend(write(pen, platform, &on, sizes)?);
-            }
-        }
+        changes.extend(configure(desk, pen, &chosen, here)?);
     }
 }
 
 /// The wizard's way: the terminal's own tools, without a menu.
-pub(super) fn section(desk: &Desk, pen: &mut Pen<'_>, sizes: &ToolSizes) -> Result<()> {
-    let platform = ["cli".to_owned()];
-    if let Some(on) = checklist(desk, &pen.settings(), &platform, sizes)? {
-        write(pen, "cli", &on, sizes)?;
+pub(super) fn section(desk: &Desk, pen: &mut Pen<'_>, here: &Inventory) -> Result<()> {
+    configure(desk, pen, &["cli".to_owned()], here).map(drop)
+}
+
+/// The toolsets of these platforms, and the keys of what is switched on and has none.
+fn configure(
+    desk: &Desk,
+    pen: &mut Pen<'_>,
+    platforms: &[String],
+    here: &Inventory,
+) -> Result<Vec<String>> {
+    let Some(on) = checklist(desk, &pen.settings(), platforms, here)? else {
+        return Ok(Vec::new());
+    };
+    let before: Vec<_> = platforms
+        .iter()
+        .flat_map(|platform| enabled(&pen.settings(), platform))
+        .collect();
+    let mut changes = Vec::new();
+    for platform in platforms {
+        changes.extend(write(pen, platform, &on, here)?);
     }
-    Ok(())
+    for set in here.toolsets() {
+        if on.contains(&set.name) && !before.contains(&set.name) {
+            changes.extend(reconfigure::for_new(desk, pen, &set)?);
+        }
+    }
+    Ok(changes)
 }
 
 /// The terminal, and whatever else has a list of its own.
@@ -61,14 +124,14 @@ fn menu(
     desk: &Desk,
     settings: &Settings,
     platforms: &[String],
-    sizes: &ToolSizes,
+    here: &Inventory,
 ) -> Result<Option<Row>> {
-    let here = offered(sizes);
+    let here = here.toolsets();
     let mut items: Vec<Item<Row>> = platforms
         .iter()
         .map(|platform| {
             let on = enabled(settings, platform);
-            let on = here.iter().filter(|(leaf, _)| on.contains(leaf)).count();
+            let on = here.iter().filter(|set| on.contains(&set.name)).count();
             let label = format!("Configure {platform} ({on}/{} enabled)", here.len());
             Item::new(Row::Platform(platform.clone()), label)
         })
@@ -76,21 +139,12 @@ fn menu(
     if platforms.len() > 1 {
         items.push(Item::new(Row::All, "Configure all platforms"));
     }
+    items.push(Item::new(
+        Row::Reconfigure,
+        "Reconfigure a tool's provider or key",
+    ));
     items.push(Item::new(Row::Done, "Done"));
     ask(desk, List::new("Tools", items))
-}
-
-/// The toolsets that have tools here.
-fn offered(sizes: &ToolSizes) -> Vec<(&'static str, Vec<&'static str>)> {
-    let tools = |tools: &'static [&'static str]| {
-        let here = tools
-            .iter()
-            .copied()
-            .filter(|tool| sizes.contains_key(*tool));
-        here.collect::<Vec<_>>()
-    };
-    let all = leaves().map(|(leaf, names)| (leaf, tools(names)));
-    all.filter(|(_, tools)| !tools.is_empty()).collect()
 }
 
 /// The toolsets that are to be on; `None` if nothing is to change.
@@ -98,20 +152,27 @@ fn checklist(
     desk: &Desk,
     settings: &Settings,
     platforms: &[String],
-    sizes: &ToolSizes,
+    here: &Inventory,
 ) -> Result<Option<Vec<&'static str>>> {
-    let here = offered(sizes);
+    let sets = here.toolsets();
     let first = platforms.first().map(String::as_str).unwrap_or("cli");
     let now = enabled(settings, first);
-    let on: Vec<usize> = (0..here.len())
-        .filter(|place| now.contains(&here[*place].0))
+    let on: Vec<usize> = (0..sets.len())
+        .filter(|place| now.contains(&sets[*place].name))
         .collect();
-    let items = here
+    let items = sets.iter().map(|set| {
+        let problem = set.problem.map(|why| format!(" [{why}]"));
+        let tools = set.tools.join(", ");
+        Item::new((), set.name).about(format!("({tools}){}", problem.unwrap_or_default()))
+    });
+    let weights: Vec<usize> = sets
         .iter()
-        .map(|(leaf, tools)| Item::new((), *leaf).about(format!("({})", tools.join(", "))));
-    let weights: Vec<usize> = here
-        .iter()
-        .map(|(_, tools)| tools.iter().filter_map(|tool| sizes.get(*tool)).sum())
+        .map(|set| {
+            set.tools
+                .iter()
+                .filter_map(|tool| here.sizes.get(*tool))
+                .sum()
+        })
         .collect();
     let footer = move |on: &[usize]| {
         let bytes: usize = on.iter().map(|place| weights[*place]).sum();
@@ -123,7 +184,7 @@ fn checklist(
     // Several platforms may differ from the one that was shown.
     let is_same = |chosen: &Vec<usize>| *chosen == on && platforms.len() == 1;
     let chosen = chosen.filter(|chosen| !is_same(chosen));
-    Ok(chosen.map(|chosen| chosen.into_iter().map(|place| here[place].0).collect()))
+    Ok(chosen.map(|chosen| chosen.into_iter().map(|place| sets[place].name).collect()))
 }
 
 /// Writes the list. What is not shown here stays as it is: toolsets of other programs, servers, plugins.
@@ -131,12 +192,12 @@ fn write(
     pen: &mut Pen<'_>,
     platform: &str,
     on: &[&'static str],
-    sizes: &ToolSizes,
+    here: &Inventory,
 ) -> Result<Option<String>> {
     let key = format!("platform_toolsets.{platform}");
     let settings = pen.settings();
-    let shown = offered(sizes);
-    let is_shown = |name: &str| shown.iter().any(|(leaf, _)| *leaf == name);
+    let shown = here.toolsets();
+    let is_shown = |name: &str| shown.iter().any(|set| set.name == name);
     let before = enabled(&settings, platform);
     let hidden = before.iter().copied().filter(|leaf| !is_shown(leaf));
     let written = settings.get(&key).map(names).unwrap_or_default();
@@ -144,7 +205,7 @@ fn write(
     let foreign = foreign.filter(|name| leaves().all(|(leaf, _)| leaf != *name));
     let list: Vec<&str> = on.iter().copied().chain(hidden).chain(foreign).collect();
     let is_same = |leaf: &&str| before.contains(leaf) == on.contains(leaf);
-    if shown.iter().map(|(leaf, _)| leaf).all(is_same) {
+    if shown.iter().map(|set| set.name).all(|leaf| is_same(&leaf)) {
         return Ok(None);
     }
     pen.set(&key, &json!(list))?;

@@ -1,8 +1,10 @@
 //! `hermes setup`: section by section, each saved as soon as it is answered.
 
 use super::market::Market;
-use super::tools::{self, ToolSizes};
-use super::{Begins, Chosen, Pen, Result, agent, ask, choose_model, confirm, place, summary};
+use super::tools::{self, Inventory};
+use super::{
+    Begins, Chosen, Pen, Result, agent, ask, choose_model, confirm, place, reconfigure, summary,
+};
 use crate::pick::{Desk, Item, List};
 
 /// What can be set up by itself.
@@ -60,7 +62,7 @@ pub struct Wizard<'w, 'p> {
     pub desk: &'w Desk,
     pub pen: &'w mut Pen<'p>,
     pub market: &'w dyn Market,
-    pub sizes: &'w ToolSizes,
+    pub tools: &'w Inventory,
 }
 
 impl Wizard<'_, '_> {
@@ -73,7 +75,10 @@ impl Wizard<'_, '_> {
             Plan::Usual if self.is_ready() => &ALL,
             Plan::Usual => match self.how_much()? {
                 Some(sections) => sections,
-                None => return Ok(Finish::Done),
+                None => {
+                    self.say(&["Nothing was changed.".to_owned()])?;
+                    return Ok(Finish::Done);
+                }
             },
         };
         if plan == Plan::Quick {
@@ -86,7 +91,7 @@ impl Wizard<'_, '_> {
             self.say(&summary::copy(self.pen))?;
             return Ok(Finish::Done);
         }
-        self.say(&summary::lines(self.pen, self.market, self.sizes))?;
+        self.say(&summary::lines(self.pen, self.market, self.tools))?;
         self.and_now()
     }
 
@@ -117,10 +122,12 @@ impl Wizard<'_, '_> {
         let changes = self.pen.migrate()?;
         let is_current = changes.is_empty();
         self.say(&changes)?;
+        let mut is_complete = is_current && self.is_ready();
         if !self.is_ready() {
-            return self.section(Section::Model);
+            self.section(Section::Model)?;
         }
-        match is_current {
+        is_complete &= !reconfigure::missing(self.desk, self.pen, self.tools)?;
+        match is_complete {
             true => self.say(&["Nothing is missing.".to_owned()]),
             false => Ok(()),
         }
@@ -144,7 +151,7 @@ impl Wizard<'_, '_> {
                 self.say(&["✓ agent".to_owned()])
             }
             Section::Tools => {
-                tools::section(self.desk, self.pen, self.sizes)?;
+                tools::section(self.desk, self.pen, self.tools)?;
                 self.say(&["✓ tools".to_owned()])
             }
         }

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::AtomicBool;
 
+use futures::stream::BoxStream;
 use hermes_session::{Controls, Losing};
 use hermes_testkit::TempHome;
-use hermes_types::Effort;
+use hermes_types::{Effort, ModelClient, ModelEvent, ModelInfo, ModelRequest, Scope, Speed};
 use pretty_assertions::assert_eq;
 
 use super::audit::home_at;
@@ -68,6 +69,81 @@ async fn choices_hold_at_once_and_are_written_down() {
     let written = std::fs::read_to_string(place.hermes().join("config.yaml")).unwrap();
     assert!(written.contains("reasoning_effort: high"), "{written}");
     assert!(written.contains("busy_input_mode: steer"), "{written}");
+}
+
+/// A model whose answers can be had sooner.
+struct Hurrying(Arc<CannedModel>);
+
+impl ModelClient for Hurrying {
+    fn info(&self) -> &ModelInfo {
+        self.0.info()
+    }
+
+    fn stream(
+        &self,
+        request: ModelRequest,
+        scope: Scope,
+    ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        self.0.stream(request, scope)
+    }
+
+    fn can_hurry(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn answers_come_sooner_where_that_is_sold() {
+    let place = TempHome::new();
+    std::fs::create_dir_all(place.hermes()).unwrap();
+    let controls = || Controls {
+        home: home_at(&place),
+        yolo: Arc::new(|| false),
+        losing: Losing::Asked,
+    };
+    let bench = Bench::new([Canned::text("one"), Canned::text("two")]).await;
+    let mut opening = bench.opening(Which::New, Busy::Queue);
+    opening.model = Arc::new(Hurrying(bench.model.clone()));
+    let (session, live, feed) = Session::open(opening).await.unwrap();
+    let live = live.with_controls(controls());
+    let face = async {
+        let mut said = commands(&session, &feed, &["/fast", "/fast soon", "/fast on"]).await;
+        session.send(Input::Prompt(Message::user("go"))).await;
+        turn_end(&feed).await;
+        let written = std::fs::read_to_string(place.hermes().join("config.yaml")).unwrap();
+        assert!(written.contains("service_tier: fast"), "{written}");
+        said.extend(commands(&session, &feed, &["/fast status", "/fast normal"]).await);
+        session.send(Input::Prompt(Message::user("on"))).await;
+        turn_end(&feed).await;
+        session.send(Input::Close).await;
+        said
+    };
+    let (said, ()) = tokio::join!(face, live.run());
+    assert_eq!(said[0], "speed: normal");
+    assert!(said[1].contains("not 'soon'"), "{}", said[1]);
+    assert!(said[2].starts_with("speed: fast"), "{}", said[2]);
+    assert_eq!((&said[3], said[4].as_str()), (&said[2], "speed: normal"));
+    let speeds: Vec<Speed> = bench.model.requests().iter().map(|r| r.speed).collect();
+    assert_eq!(speeds, [Speed::Fast, Speed::Normal]);
+    let written = std::fs::read_to_string(place.hermes().join("config.yaml")).unwrap();
+    assert!(written.contains("service_tier: normal"), "{written}");
+
+    // Where it is not sold, nothing is promised and nothing written.
+    let bench = Bench::new([]).await;
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let live = live.with_controls(controls());
+    let face = async {
+        let said = commands(&session, &feed, &["/fast fast"]).await;
+        session.send(Input::Close).await;
+        said
+    };
+    let (said, ()) = tokio::join!(face, live.run());
+    assert!(
+        said[0].contains("canned-1 (canned) has no other"),
+        "{said:?}"
+    );
+    let after = std::fs::read_to_string(place.hermes().join("config.yaml")).unwrap();
+    assert_eq!(after, written);
 }
 
 #[tokio::test]

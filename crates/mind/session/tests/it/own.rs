@@ -96,6 +96,50 @@ async fn what_would_be_lost_is_asked_about() {
 }
 
 #[tokio::test]
+async fn several_questions_are_taken_back_at_once() {
+    let bench = Bench::new(["one", "two", "three", "four"].map(Canned::text)).await;
+    let place = place();
+    let mut opening = bench.opening(Which::New, Busy::Queue);
+    opening.asking = Asking::Interactive;
+    let (session, live, feed) = Session::open(opening).await.unwrap();
+    let live = live.with_controls(controls(&place, Losing::Asked));
+    let face = async {
+        for words in ["first", "second", "third"] {
+            session.send(Input::Prompt(Message::user(words))).await;
+            turn_end(&feed).await;
+        }
+        // What is no number and what is too much change nothing, and nobody is asked about it.
+        for (line, answer) in [
+            ("/undo 4", "only 3 questions"),
+            ("/undo 0", "takes a number"),
+            ("/undo all", "takes a number"),
+        ] {
+            let events = heard(&session, &feed, line, &[]).await;
+            let Some(AgentEvent::Notice(said)) = events.last() else {
+                panic!("{events:?}");
+            };
+            assert!(said.contains(answer), "{line}: {said}");
+        }
+        let undone = heard(&session, &feed, "/undo 2", &[Answer::Once]).await;
+        assert!(undone.contains(&AgentEvent::TookBack("second".to_owned())));
+        let Some(AgentEvent::Notice(said)) = undone.last() else {
+            panic!("{undone:?}");
+        };
+        assert_eq!(said, "took back 4 messages, from: second");
+        session.send(Input::Prompt(Message::user("other"))).await;
+        turn_end(&feed).await;
+        let all = heard(&session, &feed, "/undo 2 now", &[]).await;
+        assert!(all.contains(&AgentEvent::TookBack("first".to_owned())));
+        session.send(Input::Close).await;
+    };
+    tokio::join!(face, live.run());
+    let last = bench.model.requests().pop().unwrap();
+    let texts = last.messages.iter().filter_map(|m| m.content.as_ref());
+    let texts: Vec<String> = texts.map(hermes_types::Content::plain).collect();
+    assert_eq!(texts, ["first", "one", "other"]);
+}
+
+#[tokio::test]
 async fn nothing_is_asked_of_those_who_have_decided() {
     let bench = Bench::new([Canned::text("one"), Canned::text("two")]).await;
     let place = place();
@@ -115,6 +159,42 @@ async fn nothing_is_asked_of_those_who_have_decided() {
         session.send(Input::Close).await;
     };
     tokio::join!(face, live.run());
+}
+
+#[tokio::test]
+async fn keys_and_models_are_read_again() {
+    let bench = Bench::new([Canned::text("one")]).await;
+    let other = CannedModel::named("other", 131_072, [Canned::text("two")]);
+    let mut found = vec![
+        Ok(other.clone() as Arc<dyn hermes_types::ModelClient>),
+        Err(ModelError::new(ModelErrorKind::NotConfigured, "no key")),
+    ];
+    found.reverse();
+    let found = Mutex::new(found);
+    let (session, live, feed) = bench.open(Which::New, Busy::Queue).await;
+    let live = live.with_reload(Arc::new(move || {
+        let next = found.lock().unwrap().pop().unwrap();
+        std::future::ready(next).boxed()
+    }));
+    let face = async {
+        session.send(Input::Prompt(Message::user("a"))).await;
+        turn_end(&feed).await;
+        let mut said = Vec::new();
+        for _ in 0..2 {
+            session.send(command("/reload")).await;
+            said.push(notice(&feed).await);
+        }
+        session.send(Input::Prompt(Message::user("b"))).await;
+        turn_end(&feed).await;
+        session.send(Input::Close).await;
+        said
+    };
+    let (said, ()) = tokio::join!(face, live.run());
+    assert_eq!(said[0], "keys and models are read again; model: other (canned)");
+    assert_eq!(said[1], "everything stays as it was: no key");
+    let last = other.requests().pop().unwrap();
+    let text = last.messages.last().unwrap().content.as_ref().unwrap().plain();
+    assert!(text.contains("from canned-1 to other"), "{text}");
 }
 
 #[tokio::test]

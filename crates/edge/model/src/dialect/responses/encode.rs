@@ -8,6 +8,7 @@ use hermes_types::{
 use serde_json::{Map, Value, json};
 
 use crate::dialect::{Wire, join, sampling};
+use crate::extras;
 use crate::route::{OutputField, Route};
 use crate::schema;
 
@@ -51,6 +52,7 @@ pub(crate) fn encode(route: &Route, request: &ModelRequest, session: &SessionId)
         put("stream", true.into());
     }
     body.extend(route.quirks.body.clone());
+    extras::hurry(&mut body, request.speed);
     Wire {
         url: join(&route.base_url, "responses"),
         headers: Vec::new(),
