@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use hermes_home::config::Document;
 use hermes_home::{Env, yaml};
+use hermes_lines::one_line;
 use hermes_mcp_tools::choice::Switch;
 use hermes_session::toolsets::{enabled, leaves};
 use hermes_tui::setup::{Pen, choose_tools, platforms};
@@ -76,6 +77,10 @@ fn list(app: &mut App, platform: &str, format: Format) -> Result<()> {
             app.out.faint("✗ disabled")
         };
         writeln!(app.out, "{state}  {leaf:<16} {}", tools.join(", "))?;
+    }
+    for (server, tools) in mcp::left_out(app) {
+        let line = one_line(&format!("MCP server {server}: {tools}"));
+        writeln!(app.out, "{line}")?;
     }
     Ok(())
 }

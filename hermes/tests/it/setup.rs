@@ -304,6 +304,29 @@ fn the_key_of_a_tool_is_kept_where_keys_are() {
 }
 
 #[test]
+fn the_list_names_what_servers_may_not_show() {
+    let home = TempHome::new();
+    home.write(
+        "config.yaml",
+        "mcp_servers:\n  all: {url: 'http://127.0.0.1:9/'}\n  some: {url: 'http://127.0.0.1:9/', tools: {include: [look]}}\n  \
+         less: {command: x, tools: {exclude: [drop, burn]}}\n",
+    );
+    let list = hermes(&home, &["tools", "list"]);
+    let servers: Vec<&str> = list
+        .ok()
+        .lines()
+        .filter(|line| line.starts_with("MCP"))
+        .collect();
+    assert_eq!(
+        servers,
+        [
+            "MCP server some: only look",
+            "MCP server less: without drop, burn"
+        ]
+    );
+}
+
+#[test]
 fn who_may_not_write_is_not_asked() {
     let home = TempHome::new();
     for args in [&["setup"][..], &["model"], &["tools"]] {

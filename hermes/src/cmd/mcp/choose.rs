@@ -6,8 +6,9 @@ use anyhow::{Result, anyhow, bail};
 use hermes_home::config::Document;
 use hermes_mcp::{FileTokens, TokenStore};
 use hermes_mcp_tools::choice::{self, FilterEdit, Switch};
+use hermes_mcp_tools::config::Filter;
 use hermes_tui::pick::{Checklist, Item, List, Outcome, Search};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::test::{complain, look};
 use super::{configured, named, path, unknown};
@@ -106,12 +107,26 @@ pub fn switch(app: &mut App, server: &str, tool: &str, to: Switch) -> Result<()>
         .iter()
         .find(|(known, _)| known == server)
         .ok_or_else(|| unknown(server, &all))?;
-    let tools = value.get("tools").cloned().unwrap_or_default();
-    // The rest of the entry may be unusable; which tools are on can be changed all the same.
-    let stand_in = json!({"url": "http://localhost/", "tools": tools});
-    let filter = Source::of(app).entry(server, &stand_in)?.filter;
+    let filter = filter(app, server, value)?;
     let edits = choice::switched(&filter, tool, to).map_err(|why| anyhow!(why))?;
     Document::edit(&app.home, |document| apply(document, server, &edits))?
+}
+
+/// Servers some of whose tools are left out, and which these are.
+pub fn left_out(app: &App) -> Vec<(String, String)> {
+    let all = configured(app).into_iter();
+    all.filter_map(|(name, value)| {
+        let summary = filter(app, &name, &value).ok()?.summary()?;
+        Some((name, summary))
+    })
+    .collect()
+}
+
+/// The rest of the entry may be unusable; which tools are on can be seen and changed all the same.
+fn filter(app: &App, server: &str, value: &Value) -> Result<Filter> {
+    let tools = value.get("tools").cloned().unwrap_or_default();
+    let stand_in = json!({"url": "http://localhost/", "tools": tools});
+    Ok(Source::of(app).entry(server, &stand_in)?.filter)
 }
 
 /// Writes the changes below `tools:`, which goes when nothing is left in it.

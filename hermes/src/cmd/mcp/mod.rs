@@ -22,7 +22,7 @@ use crate::cli::{Format, Mcp};
 use crate::mcp::Source;
 use crate::wire::App;
 
-pub use choose::{pick, switch};
+pub use choose::{left_out, pick, switch};
 pub use state::{findings, json, lines};
 
 pub fn run(app: &mut App, action: Option<&Mcp>) -> Result<()> {

@@ -42,6 +42,15 @@ impl Filter {
             None => !self.exclude.iter().any(|name| name == tool),
         }
     }
+
+    /// Which tools are left out, for people; `None`: none.
+    pub fn summary(&self) -> Option<String> {
+        match &self.include {
+            Some(names) => Some(format!("only {}", names.join(", "))),
+            None if self.exclude.is_empty() => None,
+            None => Some(format!("without {}", self.exclude.join(", "))),
+        }
+    }
 }
 
 /// `sampling:`: how much a server may think with our model.

@@ -58,7 +58,8 @@ pub(super) fn settle(
 
 fn with_key(desk: &Desk, provider: &Provider, shown: &str) -> Result<Option<Do>> {
     let mut items = vec![
-        Item::new(Do::Keep, "Keep it").about(shown).letter('k'),
+        // No letter: in lists `k` goes up.
+        Item::new(Do::Keep, "Keep it").about(shown),
         Item::new(Do::Key, "Replace it").letter('r'),
         Item::new(Do::Clear, "Clear it").letter('c'),
     ];

@@ -29,9 +29,8 @@ pub(super) fn settle(
         None => Do::Replace,
         Some(value) => {
             let items = vec![
-                Item::new(Do::Keep, "Keep it")
-                    .about(shown(name, value))
-                    .letter('k'),
+                // No letter: in lists `k` goes up.
+                Item::new(Do::Keep, "Keep it").about(shown(name, value)),
                 Item::new(Do::Replace, "Replace it").letter('r'),
                 Item::new(Do::Clear, "Clear it").letter('c'),
             ];

@@ -482,7 +482,7 @@ fn the_key_of_a_tool_is_given_replaced_and_cleared() {
     assert_eq!(choose("\n\u{1b}"), [""; 0]);
     assert_eq!(choose("a b\n\u{15}sk-or-1234\n"), kept);
     assert_eq!(place.read(".env"), "A=b\nOPENROUTER_API_KEY=sk-or-1234\n");
-    for nothing in ["k", "\u{1b}", "r\u{1b}"] {
+    for nothing in ["\n", "\u{1b}", "r\u{1b}"] {
         assert_eq!(choose(nothing), [""; 0], "{nothing:?}");
     }
     assert_eq!(choose("rsk-or-5678\n"), kept);
@@ -542,7 +542,7 @@ fn the_model_behind_a_tool() {
     );
     assert_eq!(
         place.read("config.yaml"),
-        "auxiliary:\n  session_search:\n    provider: \"custom:box\"\n    model: large\ndelegation:\n  \
+        "_config_version: 23\nauxiliary:\n  session_search:\n    provider: custom:box\n    model: large\ndelegation:\n  \
          provider: custom\n  model: m\n  base_url: http://h:1/v1\n  api_key: ${DELEGATION_API_KEY}\n"
     );
     assert_eq!(place.read(".env"), "DELEGATION_API_KEY=sk-child-1\n");

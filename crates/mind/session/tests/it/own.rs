@@ -190,10 +190,20 @@ async fn keys_and_models_are_read_again() {
         said
     };
     let (said, ()) = tokio::join!(face, live.run());
-    assert_eq!(said[0], "keys and models are read again; model: other (canned)");
+    assert_eq!(
+        said[0],
+        "keys and models are read again; model: other (canned)"
+    );
     assert_eq!(said[1], "everything stays as it was: no key");
     let last = other.requests().pop().unwrap();
-    let text = last.messages.last().unwrap().content.as_ref().unwrap().plain();
+    let text = last
+        .messages
+        .last()
+        .unwrap()
+        .content
+        .as_ref()
+        .unwrap()
+        .plain();
     assert!(text.contains("from canned-1 to other"), "{text}");
 }
 
