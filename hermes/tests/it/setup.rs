@@ -262,6 +262,9 @@ fn tools_from_the_list() {
     let mut pty = command(&home, &["tools"]).env("TERM", "dumb").pty(30, 100);
     answer(&mut pty, "q: leave", "1\r");
     answer(&mut pty, "Which should be on?", "a\r");
+    // One of all wants a key: nothing is no answer, but it can be left.
+    answer(&mut pty, "OPENROUTER_API_KEY for moa", "\r");
+    answer(&mut pty, "nothing was typed; Ctrl+D leaves", "\x04");
     pty.wait_until(|screen| screen.matches("Configure cli").count() > 1, WAIT);
     pty.send("q\r");
     assert_eq!(pty.wait_exit(WAIT), Exit::Code(0));

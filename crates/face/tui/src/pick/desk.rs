@@ -84,7 +84,10 @@ fn by_lines<W: Widget>(mut widget: W) -> io::Result<Outcome<W::Answer>> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                     return Ok(Outcome::Interrupted);
                 }
-                line => line?,
+                line => match line? {
+                    Some(line) => line,
+                    None => return Ok(Outcome::Cancelled),
+                },
             },
             false => {
                 let mut line = String::new();

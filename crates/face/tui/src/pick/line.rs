@@ -247,7 +247,12 @@ impl Widget for Line {
     }
 
     fn said(&mut self, line: &str) -> Result<Outcome<String>, String> {
-        self.answer(&clean(line)).map(Outcome::Chosen)
+        let typed = clean(line);
+        let is_missing = typed.trim().is_empty() && self.default.is_none() && !self.may_be_empty;
+        match is_missing {
+            true => Err("nothing was typed; Ctrl+D leaves".to_owned()),
+            false => self.answer(&typed).map(Outcome::Chosen),
+        }
     }
 
     fn is_secret(&self) -> bool {

@@ -37,8 +37,8 @@ pub fn on_terminal<W: Widget>(
     }
 }
 
-/// Reads a line nobody sees, on a terminal that knows nothing but lines.
-pub(super) fn hidden_line() -> io::Result<String> {
+/// Reads a line nobody sees, on a terminal that knows nothing but lines; `None` if it was left.
+pub(super) fn hidden_line() -> io::Result<Option<String>> {
     terminal::enable_raw_mode()?;
     let typed = read_hidden();
     terminal::disable_raw_mode()?;
@@ -46,7 +46,7 @@ pub(super) fn hidden_line() -> io::Result<String> {
     typed
 }
 
-fn read_hidden() -> io::Result<String> {
+fn read_hidden() -> io::Result<Option<String>> {
     use crossterm::event::{KeyCode, KeyModifiers};
     let mut line = String::new();
     loop {
@@ -55,8 +55,10 @@ fn read_hidden() -> io::Result<String> {
         };
         let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
-            KeyCode::Char('c' | 'd') if is_ctrl => return Err(io::ErrorKind::Interrupted.into()),
-            KeyCode::Enter => return Ok(line),
+            KeyCode::Char('c') if is_ctrl => return Err(io::ErrorKind::Interrupted.into()),
+            KeyCode::Char('d') if is_ctrl => return Ok(None),
+            KeyCode::Esc => return Ok(None),
+            KeyCode::Enter => return Ok(Some(line)),
             KeyCode::Backspace => drop(line.pop()),
             KeyCode::Char(c) if !is_ctrl && key.kind != KeyEventKind::Release => line.push(c),
             _ => {}

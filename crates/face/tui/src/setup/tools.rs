@@ -39,12 +39,18 @@ impl Inventory {
             Toolset {
                 name,
                 tools,
-                problem: problem.map(|why| why.lines().next().unwrap_or_default()),
+                problem: problem.map(|why| in_short(why)),
             }
         };
         let all = leaves().map(set);
         all.filter(|set| !set.tools.is_empty()).collect()
     }
+}
+
+/// The first sentence.
+fn in_short(why: &str) -> &str {
+    let line = why.lines().next().unwrap_or_default();
+    line.split_once(". ").map_or(line, |(first, _)| first)
 }
 
 /// Bytes that make a token, roughly.
