@@ -46,6 +46,7 @@ fn choose(app: &mut App, login: &LoginArgs) -> Result<()> {
     )?;
     let env = Env::from_process();
     let mut pen = Pen::new(&app.home, &env);
+    pen.ready()?;
     let text = match setup::choose_model(&desk, &mut pen, &Shop { app, login })? {
         Chosen::Model { provider, model } => {
             format!(

@@ -77,6 +77,7 @@ fn wizard(app: &mut App, plan: Plan, reset: bool) -> Result<Finish> {
     let env = Env::from_process();
     let tools = inventory(app)?;
     let mut pen = Pen::new(&app.home, &env).with_copy();
+    pen.ready()?;
     if reset {
         pen.reset()?;
     }

@@ -36,6 +36,7 @@ fn choose(app: &mut App) -> Result<()> {
     let (tools, login) = (setup::inventory(app)?, LoginArgs::default());
     let market = Shop { app, login: &login };
     let mut pen = Pen::new(&app.home, &env);
+    pen.ready()?;
     let changes = choose_tools(&desk, &mut pen, &market, &tools)?;
     for change in &changes {
         let mark = app.out.good("✓");

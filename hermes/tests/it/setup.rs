@@ -338,6 +338,13 @@ fn who_may_not_write_is_not_asked() {
         assert_eq!(pty.wait_exit(WAIT), Exit::Code(1), "{args:?}");
         assert!(pty.screen().contains("nixos"), "{}", pty.screen());
     }
+    // A home where nothing can be written: who tests as root is stopped by no mode, but by this.
+    std::fs::create_dir(home.hermes().join(".env.lock")).unwrap();
+    for args in [&["setup"][..], &["model"], &["tools"]] {
+        let mut pty = command(&home, args).pty(24, 100);
+        assert_eq!(pty.wait_exit(WAIT), Exit::Code(1), "{args:?}");
+        assert!(pty.screen().contains(".env.lock"), "{}", pty.screen());
+    }
     assert!(!home.exists("config.yaml"));
 }
 

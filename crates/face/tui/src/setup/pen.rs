@@ -34,6 +34,11 @@ impl<'a> Pen<'a> {
         }
     }
 
+    /// Whether answers could be written at all: nobody should hear that only after the last question.
+    pub fn ready(&self) -> Result<()> {
+        Ok(dotenv::edit(self.home, |_| Ok(false))?)
+    }
+
     /// Keeps `config.yaml` as it was before the first change.
     pub fn with_copy(mut self) -> Self {
         self.copies = Copies::Wanted;
