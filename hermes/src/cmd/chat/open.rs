@@ -183,8 +183,7 @@ impl Ready {
         }
         let person = presence.is_person();
         if person {
-            let memory = hands.memory();
-            let problems = memory.map(|memory| memory.problems());
+            let problems = hands.memory().map(|memory| memory.problems());
             problems.iter().flatten().for_each(|problem| say(problem));
         }
         let recalled = outside.as_ref().and_then(OutsideMemory::prompt_part);
