@@ -380,6 +380,8 @@ impl Witness for MemoryWitness {
 #[derive(Default)]
 pub struct CannedMemory {
     recalls: Option<Result<String, String>>,
+    /// What it adds to a summary; empty: nothing.
+    adds: String,
     tools: Vec<Arc<dyn Tool>>,
     heard: Mutex<Vec<Heard>>,
 }
@@ -390,6 +392,8 @@ pub enum Heard {
     Asked(String),
     Kept(Exchange),
     News(MemoryNews),
+    /// How many messages are about to be summed up.
+    Going(usize),
 }
 
 impl CannedMemory {
@@ -411,6 +415,12 @@ impl CannedMemory {
     pub fn with_tools(self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         let tools = tools.into_iter().collect();
         Self { tools, ..self }
+    }
+
+    #[must_use]
+    pub fn adding(self, adds: &str) -> Self {
+        let adds = adds.to_owned();
+        Self { adds, ..self }
     }
 
     pub fn heard(&self) -> Vec<Heard> {
@@ -449,6 +459,18 @@ impl MemoryProvider for CannedMemory {
         self.hear(Heard::Kept(exchange.clone()));
         match self.recalls {
             Some(_) => async { Ok(()) }.boxed(),
+            None => std::future::pending().boxed(),
+        }
+    }
+
+    fn before_summary<'a>(
+        &'a self,
+        messages: &'a [Message],
+        _: &'a Scope,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        self.hear(Heard::Going(messages.len()));
+        match self.recalls {
+            Some(_) => async { Ok(self.adds.clone()) }.boxed(),
             None => std::future::pending().boxed(),
         }
     }

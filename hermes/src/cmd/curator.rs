@@ -9,7 +9,7 @@ use hermes_lines::printable;
 use hermes_proc::{Spawn, Stdin, Tty};
 use hermes_session::{Thinking, carry_out};
 use hermes_skills::curator::{Answer, Curator, Wish};
-use hermes_types::{Finding, Purse};
+use hermes_types::Finding;
 
 use super::chat::{models::check_model, open::spending};
 use super::confirm;
@@ -57,12 +57,9 @@ fn answer(app: &App, wish: Wish) -> Result<Answer> {
             None => None,
             Some(models) => {
                 say("a model reads the skills; this can take some minutes");
-                let purse = match app.existing_store().await? {
-                    Some(store) => spending(app).rest_of_day(&store).await,
-                    None => Purse::default(),
-                };
                 let workspace = Arc::new(LocalWorkspace::new(Cwd::new(app.home.dir())));
-                Some(Thinking::new(models, workspace, purse))
+                let store = app.store().await?;
+                Some(Thinking::alone(models, workspace, spending(app), &store).await)
             }
         };
         let answered = carry_out(&curator, wish, thinking).await;

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::{Result, bail};
 use hermes_lines::printable;
 use hermes_skills::journal::{Author, By, Journal, Subject};
-use hermes_skills::memory::{Choice, ELSEWHERE, Memory, ServerTools, Shown, Target, ToolUse};
+use hermes_skills::memory::{Choice, ELSEWHERE, Memory, ServerTools, Shown, Target, ToolUse, Use};
 use serde_json::Value;
 
 use super::{ask, confirm};
@@ -111,17 +111,10 @@ fn with_tools(
         Choice::Server(set) if set.server == server.server => set,
         _ => ServerTools::default(),
     };
-    let argument = |what: &str| app.settings.text(&format!("memory.mcp.{what}_argument"));
-    let arguments = (argument("recall").to_owned(), argument("keep").to_owned());
-    let used = |tool: &str, argument: &str| {
-        (!tool.is_empty()).then(|| ToolUse {
-            tool: tool.to_owned(),
-            argument: argument.to_owned(),
-        })
-    };
     let mut tools = ServerTools {
-        recall: used(recall.unwrap_or_default(), &arguments.0).or(before.recall),
-        keep: used(keep.unwrap_or_default(), &arguments.1).or(before.keep),
+        recall: ToolUse::of(recall.unwrap_or_default(), Use::Recall, &app.settings)
+            .or(before.recall),
+        keep: ToolUse::of(keep.unwrap_or_default(), Use::Keep, &app.settings).or(before.keep),
         ..server
     };
     if tools.recall.is_none() && tools.keep.is_none() {
@@ -129,9 +122,9 @@ fn with_tools(
             bail!("say which of the server's tools to use: --recall TOOL, --keep TOOL or both");
         }
         let answer = ask(app, "Its tool that looks things up (empty: none): ")?;
-        tools.recall = used(&answer, &arguments.0);
+        tools.recall = ToolUse::of(&answer, Use::Recall, &app.settings);
         let answer = ask(app, "Its tool that takes things in (empty: none): ")?;
-        tools.keep = used(&answer, &arguments.1);
+        tools.keep = ToolUse::of(&answer, Use::Keep, &app.settings);
     }
     let choice = Choice::Server(tools);
     match choice.problem() {

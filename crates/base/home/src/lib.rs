@@ -17,6 +17,7 @@ mod layout;
 mod lock;
 pub mod log;
 mod modes;
+pub mod paths;
 pub mod profile;
 pub mod redact;
 mod resolve;

@@ -2,8 +2,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use crate::paths::normal;
 use crate::profile::Name;
 use crate::{Env, Error, Home, Result};
 
@@ -157,21 +158,6 @@ fn root(env: &Env) -> PathBuf {
 
 fn parent_is_profiles(dir: &Path) -> bool {
     dir.parent().and_then(Path::file_name) == Some(OsStr::new("profiles"))
-}
-
-/// Resolves `.` and `..` by text alone; the directory may not exist yet.
-fn normal(path: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            part => out.push(part),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

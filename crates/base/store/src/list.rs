@@ -45,7 +45,8 @@ impl Default for ListQuery {
     fn default() -> Self {
         Self {
             sources: Vec::new(),
-            hide: vec!["tool".to_owned()],
+            // The curator's have no words: they only say what it cost.
+            hide: ["tool", "curator"].map(str::to_owned).into(),
             order: Order::default(),
             limit: 20,
             offset: 0,

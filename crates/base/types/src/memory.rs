@@ -28,6 +28,15 @@ pub trait MemoryProvider: Send + Sync {
         scope: &'a Scope,
     ) -> BoxFuture<'a, Result<(), String>>;
 
+    /// These are about to be replaced by a summary: what whoever writes it should know besides; empty if nothing.
+    fn before_summary<'a>(
+        &'a self,
+        _: &'a [Message],
+        _: &'a Scope,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        std::future::ready(Ok(String::new())).boxed()
+    }
+
     /// Hears what happens in the session. Told in order, one at a time, beside the conversation.
     fn noted<'a>(&'a self, _: &'a MemoryNews, _: &'a Scope) -> BoxFuture<'a, Result<(), String>> {
         std::future::ready(Ok(())).boxed()
@@ -61,8 +70,6 @@ pub enum MemoryNews {
     TurnStarted { turn: u64, words: String },
     /// These words may well be close to what is asked next: whoever is slow can think ahead.
     Ahead { words: String },
-    /// These are about to be replaced by a summary.
-    Compressing { messages: Arc<Vec<Message>> },
     /// A child has ended.
     Delegated { goal: String, result: String },
     /// The built-in memory was changed.

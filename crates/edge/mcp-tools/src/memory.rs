@@ -9,11 +9,41 @@ use serde_json::Value;
 use crate::errors::{self, Asked};
 use crate::live::LiveServers;
 
-/// A tool, and which of its arguments gets the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A tool, and its arguments with a place for the text.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Remembering {
     pub tool: String,
-    pub argument: String,
+    pub arguments: Args,
+}
+
+/// Where the text goes in its arguments.
+const TEXT: &str = "{text}";
+
+impl Remembering {
+    /// One that gets the text as this argument.
+    pub fn with_argument(tool: String, argument: String) -> Self {
+        let arguments = Args::from_iter([(argument, TEXT.into())]);
+        Self { tool, arguments }
+    }
+
+    fn filled(&self, text: &str) -> Args {
+        let arguments = self.arguments.iter();
+        let arguments = arguments.map(|(name, value)| (name.clone(), filled(value, text)));
+        arguments.collect()
+    }
+}
+
+fn filled(value: &Value, text: &str) -> Value {
+    match value {
+        Value::String(here) => here.replace(TEXT, text).into(),
+        Value::Array(list) => list.iter().map(|value| filled(value, text)).collect(),
+        Value::Object(map) => {
+            let fields = map.iter();
+            let fields = fields.map(|(name, value)| (name.clone(), filled(value, text)));
+            Value::Object(fields.collect())
+        }
+        other => other.clone(),
+    }
 }
 
 #[derive(Debug)]
@@ -52,11 +82,9 @@ impl ServerMemory {
         let Some(server) = self.live.server(&self.server) else {
             return Err(format!("the MCP server {} does not run here", self.server));
         };
-        let mut arguments = Args::new();
-        arguments.insert(used.argument.clone(), text.into());
         let operation = Operation::CallTool {
             name: used.tool.clone(),
-            arguments,
+            arguments: used.filled(text),
         };
         let context = CallContext {
             cancel: scope.cancel.clone(),
@@ -179,6 +207,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_text_goes_where_the_owner_wants_it() {
+        let plain = Remembering::with_argument("write".to_owned(), "content".to_owned());
+        let text = "a \"b\" {text}";
+        assert_eq!(json!(plain.filled(text)), json!({"content": text}));
+        let shaped = json!({"all": [{"kind": "turn", "said": ["> {text}"]}], "count": 1});
+        let shaped = Remembering {
+            tool: "write".to_owned(),
+            arguments: shaped.as_object().unwrap().clone(),
+        };
+        let expected = json!({"all": [{"kind": "turn", "said": ["> x"]}], "count": 1});
+        assert_eq!(json!(shaped.filled("x")), expected);
+    }
 
     #[test]
     fn results_as_text() {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt;
 use hermes_home::config::Settings;
@@ -19,6 +20,8 @@ use crate::{Bound, page, tokens};
 const MOST: usize = 32;
 /// Of which so many are read at a time.
 const AT_ONCE: usize = 4;
+/// How long a file or a folder may take.
+const TIME: Duration = Duration::from_secs(30);
 /// Of a model that does not say how much it can hold.
 const USUAL_WINDOW: u64 = 128_000;
 
@@ -154,7 +157,7 @@ impl References {
     async fn read(&self, what: &What, ground: &Ground, bound: Bound) -> Result<Content, String> {
         match what {
             What::Diff | What::Staged | What::Git(_) => {
-                let shown = self.git.show(what, &ground.cwd, bound).await;
+                let shown = self.git.show(what, ground, bound).await;
                 shown.map_err(|trouble| trouble.to_string())
             }
             What::Url(url) => {
@@ -168,7 +171,9 @@ impl References {
                     What::File { path, lines } => read::file(&ground, path, *lines, bound),
                     _ => Ok(Content::Note(String::new())),
                 };
-                let read = tokio::task::spawn_blocking(read).await;
+                // A disk far away may never answer.
+                let read = tokio::time::timeout(TIME, tokio::task::spawn_blocking(read)).await;
+                let read = read.map_err(|_| format!("it took longer than {} s", TIME.as_secs()))?;
                 let read = read.map_err(|_| "reading it was stopped".to_owned())?;
                 read.map_err(|refused| refused.to_string())
             }

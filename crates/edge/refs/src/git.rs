@@ -1,5 +1,6 @@
 //! What git says about the workspace: differences and commits.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,20 +10,26 @@ use tokio::io::AsyncReadExt;
 
 use crate::Bound;
 use crate::parse::What;
+use crate::place::Ground;
 use crate::read::Content;
 
 const TIME: Duration = Duration::from_secs(30);
 const MOST_COMMITS: u32 = 10;
 
 /// Nothing that a repository configures is run, and nothing is changed.
-const SETTINGS: [&str; 6] = [
+const SETTINGS: [&str; 8] = [
     "-c",
     "core.fsmonitor=false",
     "-c",
     "core.quotePath=false",
     "-c",
     "log.showSignature=false",
+    // What a partial clone lacks is not fetched, in whatever way its remote is reached.
+    "-c",
+    "protocol.allow=never",
 ];
+/// Filters that others set are the owner's own; these are the repository's.
+const SCOPES: [&str; 2] = ["local", "worktree"];
 
 /// Why git has nothing to tell.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +68,7 @@ impl Git {
             ("LC_ALL", "C"),
             ("GIT_OPTIONAL_LOCKS", "0"),
             ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
         ];
         let pair = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Self {
@@ -70,19 +78,30 @@ impl Git {
     }
 
     /// `Err` where `what` is not about git, or git has nothing.
-    pub async fn show(&self, what: &What, dir: &Path, bound: Bound) -> Result<Content, Trouble> {
+    pub(crate) async fn show(
+        &self,
+        what: &What,
+        ground: &Ground,
+        bound: Bound,
+    ) -> Result<Content, Trouble> {
         let count;
+        // A submodule has settings of its own, which its own git would follow.
         let args: &[&str] = match what {
-            What::Diff => &["diff"],
-            What::Staged => &["diff", "--staged"],
+            What::Diff => &["diff", "--ignore-submodules=dirty"],
+            What::Staged => &["diff", "--staged", "--ignore-submodules=dirty"],
             What::Git(typed) => {
                 count = format!("-{}", commits(typed).ok_or(Trouble::NoNumber)?);
-                &["log", count.as_str(), "--patch", "--stat"]
+                &[
+                    "log",
+                    count.as_str(),
+                    "--patch",
+                    "--stat",
+                    "--format=medium",
+                ]
             }
             _ => return Err(Trouble::Nothing),
         };
-        let run = self.run(args, dir, bound);
-        let text = tokio::time::timeout(TIME, run).await;
+        let text = tokio::time::timeout(TIME, self.told(args, ground, bound)).await;
         let text = text.unwrap_or(Err(Trouble::Slow))?;
         match text.trim().is_empty() {
             true => Err(Trouble::Nothing),
@@ -93,19 +112,77 @@ impl Git {
         }
     }
 
-    /// Dropping this kills git.
-    async fn run(&self, args: &[&str], dir: &Path, bound: Bound) -> Result<String, Trouble> {
-        if !dir.ancestors().any(|dir| dir.join(".git").exists()) {
+    async fn told(&self, args: &[&str], ground: &Ground, bound: Bound) -> Result<String, Trouble> {
+        let dir = &ground.cwd;
+        let mut above = dir.ancestors();
+        let Some(repository) = above.find(|dir| dir.join(".git").exists()) else {
             return Err(Trouble::NoRepository(dir.to_owned()));
+        };
+        // Whoever keeps all of their home in git shows one project of it.
+        let workspace = ground.workspace.to_string_lossy();
+        let is_whole = std::fs::canonicalize(repository).is_ok_and(|top| top == ground.workspace);
+        let only: &[&str] = if is_whole { &[] } else { &["--", &workspace] };
+        let mut env = self.env.clone();
+        env.extend(self.without_filters(dir).await?);
+        let plain = ["--no-color", "--no-ext-diff", "--no-textconv"];
+        let args: Vec<&str> = args.iter().chain(&plain).chain(only).copied().collect();
+        match self.run(&args, dir, env, bound).await? {
+            (text, Exit::Code(0)) => Ok(text),
+            (_, exit) => Err(Trouble::Failed(exit.number())),
         }
+    }
+
+    /// Settings that switch off what the repository would run on files to compare them.
+    async fn without_filters(&self, dir: &Path) -> Result<Vec<(String, String)>, Trouble> {
+        let list = [
+            "config",
+            "--includes",
+            "--show-scope",
+            "--null",
+            "--name-only",
+            "--get-regexp",
+            r"^filter\.",
+        ];
+        let bound = Bound { bytes: 1 << 20 };
+        let (told, exit) = self.run(&list, dir, self.env.clone(), bound).await?;
+        // 1: there are none.
+        if !matches!(exit, Exit::Code(0 | 1)) {
+            return Err(Trouble::Failed(exit.number()));
+        }
+        let words: Vec<&str> = told.split('\0').collect();
+        let pairs = words.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+        let theirs = pairs.filter(|(scope, _)| SCOPES.contains(scope));
+        let names = theirs.filter_map(|(_, key)| Some(key.rsplit_once('.')?.0));
+        let names: BTreeSet<&str> = names.collect();
+        let off = [("clean", ""), ("process", ""), ("required", "false")];
+        let off = names
+            .into_iter()
+            .flat_map(|name| off.map(|(key, value)| (format!("{name}.{key}"), value)));
+        let mut env = Vec::new();
+        for (key, value) in off {
+            let at = env.len() / 2;
+            env.push((format!("GIT_CONFIG_KEY_{at}"), key));
+            env.push((format!("GIT_CONFIG_VALUE_{at}"), value.to_owned()));
+        }
+        env.push(("GIT_CONFIG_COUNT".to_owned(), (env.len() / 2).to_string()));
+        Ok(env)
+    }
+
+    /// What git says and how it ends. Dropping this kills it.
+    async fn run(
+        &self,
+        args: &[&str],
+        dir: &Path,
+        env: Vec<(String, String)>,
+        bound: Bound,
+    ) -> Result<(String, Exit), Trouble> {
         let programs = std::env::split_paths(&self.path).map(|dir| dir.join("git"));
         let program = programs.into_iter().find(|file| file.is_file());
-        let plain = ["--no-color", "--no-ext-diff", "--no-textconv"];
-        let all = SETTINGS.iter().chain(args).chain(&plain);
+        let all = SETTINGS.iter().chain(args);
         let spawn = Spawn {
             program: program.ok_or(Trouble::NoGit)?,
             args: all.map(|arg| (*arg).to_owned()).collect(),
-            env: self.env.clone(),
+            env,
             dir: dir.to_owned(),
             stdin: Stdin::Null,
             tty: Tty::None,
@@ -119,13 +196,11 @@ impl Git {
         let mut output = output.take(bound.bytes as u64);
         // What was read before a failure is not shown: git's exit tells of it.
         let _ = output.read_to_end(&mut bytes).await;
-        if bytes.len() >= bound.bytes {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        match bytes.len() >= bound.bytes {
             // More than may be attached: it is killed here.
-            return Ok(String::from_utf8_lossy(&bytes).into_owned());
-        }
-        match process.exited().await {
-            Exit::Code(0) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            exit => Err(Trouble::Failed(exit.number())),
+            true => Ok((text, Exit::Code(0))),
+            false => Ok((text, process.exited().await)),
         }
     }
 }

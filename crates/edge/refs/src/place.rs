@@ -2,12 +2,15 @@
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use hermes_home::paths::{expand, normal};
 use hermes_home::{Env, Home, secrets};
 
 /// Third-party text that could talk the model into something.
 const UNTRUSTED: &str = "skills/.hub";
+/// What looks like files here is the kernel talking: environments of processes, memory, reads that never end.
+const KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 /// Logins of programs, also where a project keeps them.
 const LOGINS: [&str; 4] = [".netrc", ".pgpass", ".npmrc", ".pypirc"];
 
@@ -22,6 +25,8 @@ pub(crate) enum Refused {
     Missing,
     #[error("this is no {0}")]
     Not(&'static str),
+    #[error("this is a part of the system and no file, so it was not read")]
+    Kernel,
     #[error("it has no such lines")]
     NoLines,
     #[error("cannot be read: {0}")]
@@ -118,6 +123,7 @@ impl Ground {
             return Err(Refused::Secret);
         }
         match real.starts_with(&self.workspace) {
+            true if is_kernel(&real) => Err(Refused::Kernel),
             true => Ok(real),
             false => Err(Refused::Outside(self.workspace.clone())),
         }
@@ -128,26 +134,9 @@ impl Ground {
     }
 }
 
-/// `~` and `~/x` mean the user's home.
-pub(crate) fn expand(asked: &str, user_home: &Path) -> PathBuf {
-    match asked.strip_prefix('~') {
-        Some("") => user_home.to_owned(),
-        Some(rest) if rest.starts_with('/') => user_home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(asked),
-    }
-}
-
-/// Without `.` and `..`, by the letters alone.
-fn normal(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            part => plain.push(part),
-        }
-    }
-    plain
+/// Whether a real path is no file of anybody's.
+pub(crate) fn is_kernel(real: &Path) -> bool {
+    KERNEL.iter().any(|dir| real.starts_with(dir))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use ignore::WalkBuilder;
 
 use crate::Bound;
 use crate::parse::Lines;
-use crate::place::{Ground, Refused};
+use crate::place::{Ground, Refused, is_kernel};
 
 /// Looked through to find lines far down.
 const MAX_SCANNED: u64 = 64 << 20;
@@ -140,7 +140,7 @@ pub(crate) fn walk(dir: &Path) -> ignore::Walk {
         .hidden(false)
         .require_git(false)
         .git_global(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
+        .filter_entry(|entry| entry.file_name() != ".git" && !is_kernel(entry.path()))
         .build()
 }
 

@@ -24,8 +24,8 @@ mod turn;
 mod verifier;
 
 pub use compact::{
-    Compaction, Continuation, Feasibility, Focus, Load, Numbers, OnFailure, Passed, Preview,
-    Prompt, Redact, Sizes,
+    Besides, Compaction, Continuation, Feasibility, Focus, Load, Numbers, OnFailure, Passed,
+    Preview, Prompt, Redact, Sizes,
 };
 pub use conversation::Conversation;
 pub use guard::{Counts, GuardLimits};

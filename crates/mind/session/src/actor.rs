@@ -496,6 +496,7 @@ impl Live {
     pub(crate) fn prepare(&self, scope: &Scope) -> Turn {
         let mut limits = self.opening.limits.clone();
         limits.compaction.prompt = self.opening.system.clone();
+        limits.compaction.besides = self.adding();
         Turn {
             model: self.opening.model.clone(),
             toolbox: (self.opening.tools)(),

@@ -85,7 +85,11 @@ impl Live {
                 event,
             }));
         });
+        let mut limits = self.opening.limits.clone();
+        // A memory outside knows of one conversation, which this is not.
+        limits.compaction.prompt = self.opening.system.clone();
         let turn = Turn {
+            limits,
             events: told,
             steer: Steer::default(),
             hints: Arc::new(Mutex::new(Hints::new(self.opening.workspace.cwd()))),

@@ -8,17 +8,21 @@ use hermes_agent::{Conversation, Events, Hints, Limits, Steer, Toolbox, Turn};
 use hermes_skills::curator::{
     Answer, Curator, Due, Extent, Finished, Merging, Thought, Trigger, Wish,
 };
-use hermes_store::{ListQuery, Order, Store};
+use hermes_store::{ListQuery, NewSession, Order, Store};
 use hermes_types::{AgentEvent, Message, Models, Purpose, Purse, Scope, SessionId, Workspace};
 use jiff::Timestamp;
 use tokio::task::spawn_blocking;
 
 use crate::actor::Live;
+use crate::begin::new_id;
 use crate::silent::{Account, Nobody, Nowhere};
+use crate::spending::Spending;
 
 const TASK: &str = "curator";
 /// Replies with tool calls: a large library is read skill by skill.
 const ITERATIONS: u32 = 200;
+/// Why a session that only pays for it ends.
+const OVER: &str = "curator_complete";
 /// For all of them together.
 const PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
 
@@ -28,17 +32,30 @@ pub struct Thinking {
     pub models: Arc<dyn Models>,
     pub workspace: Arc<dyn Workspace>,
     pub purse: Purse,
-    /// Whose account it goes on.
-    account: Option<Account>,
+    payer: Payer,
+}
+
+/// Whose account it goes on.
+#[derive(Clone)]
+enum Payer {
+    Session(Account),
+    /// A session without words, which is there for that.
+    Itself(Store),
 }
 
 impl Thinking {
-    pub fn new(models: Arc<dyn Models>, workspace: Arc<dyn Workspace>, purse: Purse) -> Self {
+    /// For whoever is in no conversation: what it costs stands in `store` as the curator's own.
+    pub async fn alone(
+        models: Arc<dyn Models>,
+        workspace: Arc<dyn Workspace>,
+        spending: Spending,
+        store: &Store,
+    ) -> Self {
         Self {
             models,
             workspace,
-            purse,
-            account: None,
+            purse: spending.rest_of_day(store).await,
+            payer: Payer::Itself(store.clone()),
         }
     }
 
@@ -75,17 +92,54 @@ impl Thinking {
                 ..Limits::default()
             },
         };
-        let account = self.account.clone();
-        let journal = Arc::new(Nowhere { account });
+        let account = self.payer.account(&info.model).await;
+        let journal = Arc::new(Nowhere {
+            account: account.clone(),
+        });
         let mut conversation = Conversation::resume(merging.system.clone(), Vec::new(), journal);
         let prompt = Message::user(merging.prompt.clone());
         let end = turn.run(&mut conversation, prompt).await;
+        self.payer.close(account).await;
         Thought {
             model: info.model,
             provider: info.provider,
             text: end.text,
             error: end.error,
             calls: merging.calls(),
+        }
+    }
+}
+
+impl Payer {
+    /// `None`: it cannot be written down, which is no reason not to work.
+    async fn account(&self, model: &str) -> Option<Account> {
+        let store = match self {
+            Self::Session(account) => return Some(account.clone()),
+            Self::Itself(store) => store,
+        };
+        let account = Account {
+            store: store.clone(),
+            id: new_id(),
+            task: TASK,
+        };
+        let row = NewSession {
+            model: Some(model.to_owned()),
+            ..NewSession::new(account.id.clone(), TASK)
+        };
+        match store.ensure_session(row).await {
+            Ok(()) => Some(account),
+            Err(error) => {
+                tracing::warn!("what the curator costs cannot be noted: {error}");
+                None
+            }
+        }
+    }
+
+    async fn close(&self, account: Option<Account>) {
+        if let (Self::Itself(store), Some(Account { id, .. })) = (self, account)
+            && let Err(error) = store.end_session(&id, OVER, Timestamp::now()).await
+        {
+            tracing::warn!("{id}: {error}");
         }
     }
 }
@@ -242,10 +296,11 @@ impl Live {
             task: TASK,
         };
         async move {
-            let purse = spending.rest_of_day(&store).await;
             Thinking {
-                account: Some(account),
-                ..Thinking::new(models, workspace, purse)
+                models,
+                workspace,
+                purse: spending.rest_of_day(&store).await,
+                payer: Payer::Session(account),
             }
         }
     }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hermes_agent::{Events, with_recalled};
+use futures::FutureExt;
+use hermes_agent::{Besides, Events, with_recalled};
 use hermes_types::{
     AgentEvent, Content, Exchange, MemoryNews, MemoryProvider, MemorySession, MemoryWrite, Message,
     Scope, SessionId, SwitchedBy, TurnEnd,
@@ -229,29 +230,48 @@ impl Live {
 
     /// What it hears of a running turn.
     pub(crate) fn hearing(&self) -> impl Fn(&AgentEvent) + Send + Sync + use<> {
-        let outside = self.outside.as_ref().map(|outside| {
-            let before = Arc::new(self.conversation.messages().to_vec());
-            (outside.queue.clone(), before)
-        });
+        let queue = self.outside.as_ref().map(|outside| outside.queue.clone());
         move |event| {
-            let Some((queue, before)) = &outside else {
-                return;
-            };
-            let news = match event {
-                AgentEvent::Compacting { .. } => MemoryNews::Compressing {
-                    messages: before.clone(),
-                },
-                AgentEvent::Child(child) => match &*child.event {
-                    AgentEvent::TurnEnded(end) => MemoryNews::Delegated {
-                        goal: child.goal.clone(),
-                        result: end.text.clone(),
-                    },
-                    _ => return,
-                },
-                _ => return,
-            };
-            queue.put(Job::News(news));
+            if let (Some(queue), AgentEvent::Child(child)) = (&queue, event)
+                && let AgentEvent::TurnEnded(end) = &*child.event
+            {
+                queue.put(Job::News(MemoryNews::Delegated {
+                    goal: child.goal.clone(),
+                    result: end.text.clone(),
+                }));
+            }
         }
+    }
+
+    /// What it has to add to a summary. Nobody waits for that longer than for what it recalls.
+    pub(crate) fn adding(&self) -> Besides {
+        let Some(outside) = &self.outside else {
+            return Besides::default();
+        };
+        let (provider, limit) = (outside.provider.clone(), outside.patience.recall);
+        let (events, told) = (self.events.clone(), outside.complained.clone());
+        Besides::new(move |messages, scope| {
+            let complain = Complain {
+                events: events.clone(),
+                told: told.clone(),
+                name: provider.name().to_owned(),
+            };
+            let (provider, scope) = (provider.clone(), scope.within(limit));
+            async move {
+                let asked = timeout(limit, provider.before_summary(&messages, &scope));
+                let added = tokio::select! {
+                    biased;
+                    () = scope.cancel.cancelled() => return String::new(),
+                    added = asked => added,
+                };
+                match added {
+                    Ok(Ok(text)) => text.chars().take(MOST).collect(),
+                    Ok(Err(reason)) => complain.about(&reason, String::new()),
+                    Err(_) => complain.about("nothing was added in time", String::new()),
+                }
+            }
+            .boxed()
+        })
     }
 
     /// The conversation is stored elsewhere now.

@@ -1,7 +1,7 @@
 //! Commands of the owner's own: `quick_commands` in the configuration. They run without the model.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,7 +9,9 @@ use hermes_home::config::Settings;
 use hermes_proc::{Errors, Exit, Spawn, Stdin, Tty, nearest_dir};
 use hermes_types::AgentEvent;
 use serde_json::Value;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::net::unix::pipe;
+use tokio::time::timeout;
 
 use crate::actor::Live;
 use crate::slash;
@@ -18,6 +20,8 @@ use crate::slash;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of it that are shown.
 const MOST: u64 = 64 * 1024;
+/// How long the end of its output may take once it has ended.
+const DRAIN: Duration = Duration::from_millis(500);
 /// Aliases of aliases, before somebody goes round in a circle.
 const DEEPEST: usize = 8;
 
@@ -34,15 +38,16 @@ enum Quick {
 }
 
 impl QuickCommands {
-    /// Entries that make no sense are left out.
+    /// Entries that make no sense, and those nobody could call, are left out.
     pub fn read(settings: &Settings) -> Self {
         let section = settings.get("quick_commands").and_then(Value::as_object);
         let entries = section.into_iter().flatten();
-        Self(
-            entries
-                .filter_map(|(name, entry)| Some((spelled(name), quick(entry)?)))
-                .collect(),
-        )
+        let known = entries.filter_map(|(name, entry)| {
+            let read = usable(name, entry);
+            read.inspect_err(|why| tracing::warn!("quick_commands.{name} is left out: {why}"))
+                .ok()
+        });
+        Self(known.collect())
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -106,6 +111,20 @@ fn spelled(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
 }
 
+/// An entry under its name, or why nobody can use it.
+fn usable(name: &str, entry: &Value) -> Result<(String, Quick), &'static str> {
+    let name = spelled(name);
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c == '/') {
+        return Err("this is no name of a command");
+    }
+    if slash::exact(&name).is_some() {
+        return Err("Hermes has a command of this name");
+    }
+    let quick = quick(entry)
+        .ok_or("it wants `type: exec` with `command`, or `type: alias` with `target`")?;
+    Ok((name, quick))
+}
+
 fn quick(entry: &Value) -> Option<Quick> {
     let text = |key: &str| {
         let text = entry.get(key)?.as_str()?.trim();
@@ -160,41 +179,65 @@ impl Live {
         };
         let (events, name) = (self.events.clone(), name.to_owned());
         self.aside.spawn(async move {
-            let said = match tokio::time::timeout(PATIENCE, ran(spawn)).await {
-                Ok(Ok(text)) => text,
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => format!("/{name} took longer than {} s", PATIENCE.as_secs()),
-            };
+            let said = ran(spawn, PATIENCE).await;
+            let said = said.unwrap_or_else(|error| format!("/{name}: {error}"));
             events.send(AgentEvent::Notice(said));
         });
     }
 }
 
 /// What it printed, or else what it complained about, or how it ended.
-async fn ran(spawn: Spawn) -> std::io::Result<String> {
-    let mut errors = tempfile::tempfile()?;
-    let child = spawn.start_piped(Errors::File(errors.try_clone()?));
+async fn ran(spawn: Spawn, patience: Duration) -> std::io::Result<String> {
+    let (complaints, errors) = std::io::pipe()?;
+    let child = spawn.start_piped(Errors::File(OwnedFd::from(errors).into()));
     let mut child = child.map_err(std::io::Error::other)?;
     drop(child.input);
-    let mut bytes = Vec::new();
-    (&mut child.output)
-        .take(MOST)
-        .read_to_end(&mut bytes)
-        .await?;
-    // More than is shown must not keep it waiting.
-    drop(child.output);
-    let exit = child.process.exited().await;
-    if shown(&bytes).is_empty() {
-        bytes.clear();
-        errors.rewind()?;
-        errors.take(MOST).read_to_end(&mut bytes)?;
-    }
-    let text = shown(&bytes);
+    let complaints = pipe::Receiver::from_owned_fd(complaints.into())?;
+    let (mut said, mut complained) = (Vec::new(), Vec::new());
+    let exit = {
+        let reading = async {
+            let reading = (
+                beginning(child.output, &mut said),
+                beginning(complaints, &mut complained),
+            );
+            tokio::join!(reading.0, reading.1)
+        };
+        tokio::pin!(reading);
+        let process = &mut child.process;
+        let over = async {
+            tokio::select! {
+                _ = &mut reading => process.exited().await,
+                exit = process.exited() => {
+                    // Whatever it left running may keep its output open for as long as it likes.
+                    let _ = timeout(DRAIN, &mut reading).await;
+                    exit
+                }
+            }
+        };
+        timeout(patience, over).await.ok()
+    };
+    let text = match shown(&said) {
+        said if said.is_empty() => shown(&complained),
+        said => said,
+    };
+    let late = format!(
+        "it took longer than {} s and was stopped",
+        patience.as_secs()
+    );
     Ok(match (text.is_empty(), exit) {
-        (false, _) => text,
-        (true, Exit::Code(0)) => "done; it said nothing".to_owned(),
-        (true, exit) => format!("it said nothing and ended with {exit:?}"),
+        (false, Some(_)) => text,
+        (false, None) => format!("{text}\n[{late}]"),
+        (true, None) => late,
+        (true, Some(Exit::Code(0))) => "done; it said nothing".to_owned(),
+        (true, Some(exit)) => format!("it said nothing and ended with {exit:?}"),
     })
+}
+
+/// As much as is shown; what comes after that keeps nobody waiting.
+async fn beginning(from: impl AsyncRead + Unpin, into: &mut Vec<u8>) {
+    if let Err(error) = from.take(MOST).read_to_end(into).await {
+        tracing::warn!("the output of a command ended early: {error}");
+    }
 }
 
 fn shown(bytes: &[u8]) -> String {
@@ -249,6 +292,60 @@ mod tests {
             r#""ls""#,
         ] {
             assert_eq!(entry(json(odd)), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn names_nobody_could_call_are_left_out() {
+        let exec: Value = serde_json::from_str(r#"{"type": "exec", "command": "ls"}"#).unwrap();
+        let name = |name: &str| usable(name, &exec).map(|(name, _)| name).ok();
+        assert_eq!(name("/Git_Status").as_deref(), Some("git-status"));
+        for taken in ["help", "/QUIT", "", "a b", "a/b"] {
+            assert_eq!(name(taken), None, "{taken}");
+        }
+    }
+
+    async fn run(command: &str, patience: Duration) -> String {
+        let spawn = Spawn {
+            program: PathBuf::from("/bin/sh"),
+            args: ["-c", command].map(str::to_owned).into(),
+            env: vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())],
+            dir: PathBuf::from("/"),
+            stdin: Stdin::Null,
+            tty: Tty::None,
+        };
+        ran(spawn, patience).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_a_command_says() {
+        let check = async |command: &str, expected: &str| {
+            assert_eq!(run(command, PATIENCE).await, expected, "{command}");
+        };
+        check(
+            "printf '\\033[31mred\\033[0m \\033]0;title\\007end\\n'",
+            "red end",
+        )
+        .await;
+        check("echo no >&2; exit 3", "no").await;
+        check("echo no >&2; echo yes", "yes").await;
+        check("true", "done; it said nothing").await;
+        // Something that stays and keeps the output open.
+        check("echo begun; sleep 60 &", "begun").await;
+    }
+
+    #[tokio::test]
+    async fn one_that_hangs_is_stopped_and_what_it_said_is_shown() {
+        let soon = Duration::from_secs(1);
+        let said = run("echo half; sleep 60", soon).await;
+        assert_eq!(said, "half\n[it took longer than 1 s and was stopped]");
+    }
+
+    #[tokio::test]
+    async fn whoever_says_too_much_is_cut_off_wherever_they_say_it() {
+        for command in ["yes", "yes >&2"] {
+            let said = run(command, PATIENCE).await;
+            assert_eq!(said.len() as u64, MOST - 1, "{command}");
         }
     }
 }

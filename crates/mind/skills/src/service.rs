@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::find::{Library, Skill, disabled};
 use crate::index::{self, Offer};
+use crate::manage::disk;
 use crate::provenance;
 use crate::template::RunInline;
 use crate::usage::{Act, Usage};
@@ -52,6 +53,8 @@ impl Skills {
     /// `platform` is how the session is reached: `cli` and so on.
     pub fn new(home: &Home, settings: &Settings, env: &Env, platform: &str) -> Self {
         let platform = env.filled("HERMES_PLATFORM").unwrap_or(platform);
+        // Whoever was killed in the middle of a rollback must not leave an empty library behind.
+        disk::settle(&home.skills_dir());
         Self {
             home: home.clone(),
             library: Library::new(home, settings, env),

@@ -85,13 +85,15 @@ impl Record {
         self.0.insert(field.to_owned(), value);
     }
 
-    /// It lies in the archive; `folder`: where it was below `skills`, as far as that is known.
-    pub(crate) fn put_away(&mut self, folder: &str) {
+    /// It is about to go to the archive from this folder below `skills`.
+    pub(crate) fn leaves(&mut self, folder: &str) {
+        self.set("archived_from", folder.into());
+    }
+
+    /// It lies in the archive.
+    pub(crate) fn put_away(&mut self) {
         self.set("state", "archived".into());
         self.set("archived_at", now().into());
-        if !folder.is_empty() {
-            self.set("archived_from", folder.into());
-        }
     }
 
     /// Somebody wanted it back, which is as good as using it.

@@ -138,7 +138,13 @@ pub fn outside(app: &App, mcp: Option<&Running>) -> Option<OutsideMemory> {
         return None;
     };
     let used = |used: Option<ToolUse>| {
-        used.map(|ToolUse { tool, argument }| Remembering { tool, argument })
+        used.map(|used| match used.shape {
+            Some(arguments) => Remembering {
+                tool: used.tool,
+                arguments,
+            },
+            None => Remembering::with_argument(used.tool, used.argument),
+        })
     };
     let memory = ServerMemory::new(live.clone(), server)
         .recalling(used(tools.recall))

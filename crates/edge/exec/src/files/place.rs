@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use hermes_home::paths::expand;
+
 /// A path a call is about: as asked, as written, and where it leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -101,14 +103,6 @@ fn parts(path: &Path) -> VecDeque<OsString> {
         .filter(|part| *part != Component::CurDir)
         .map(|part| part.as_os_str().to_owned())
         .collect()
-}
-
-fn expand(asked: &str, user_home: &Path) -> PathBuf {
-    match asked.strip_prefix('~') {
-        Some("") => user_home.to_owned(),
-        Some(rest) if rest.starts_with('/') => user_home.join(rest.trim_start_matches('/')),
-        _ => PathBuf::from(asked),
-    }
 }
 
 #[cfg(test)]

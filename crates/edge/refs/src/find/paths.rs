@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use hermes_home::paths::expand;
+
 use super::score::fold;
 use super::{Candidate, Kind};
-use crate::place::expand;
 
 /// More of a directory is not looked at.
 const MAX_ENTRIES: usize = 10_000;

@@ -194,3 +194,65 @@ async fn too_many_references_are_not_all_read() {
     assert_eq!(sent.warnings.len(), 33);
     assert!(sent.warnings[32].contains("8 were left out"));
 }
+
+#[tokio::test]
+async fn names_of_every_kind() {
+    let bench = Bench::new();
+    for (name, reference) in [
+        ("with blanks.txt", "@file:'with blanks.txt'"),
+        ("it's.txt", "@file:\"it's.txt\""),
+        ("say \"hi\".txt", "@file:`say \"hi\".txt`"),
+        ("日本 語.txt", "@file:`日本 語.txt`"),
+        ("e\u{301}.txt", "@file:e\u{301}.txt"),
+        ("👩‍💻.txt", "@file:👩‍💻.txt"),
+        ("-rf", "@file:-rf"),
+        ("a:b.txt", "@file:a:b.txt"),
+    ] {
+        bench.write(&format!("project/{name}"), format!("this is {name}\n"));
+        let sent = bench.expand(&format!("read {reference} now")).await;
+        assert_eq!(sent.refs, 1, "{reference}: {:?}", sent.warnings);
+        assert!(sent.text.starts_with("read now\n"), "{}", sent.text);
+        assert!(
+            sent.text.contains(&format!("this is {name}\n")),
+            "{}",
+            sent.text
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_file_is_not_opened() {
+    let bench = Bench::new();
+    let project = bench.project();
+    let fifo = hermes_proc::Spawn {
+        program: "/bin/sh".into(),
+        args: ["-c", "mkfifo fifo"].map(str::to_owned).into(),
+        env: vec![("PATH".to_owned(), bench.env.get("PATH").unwrap().to_owned())],
+        dir: project.clone(),
+        stdin: hermes_proc::Stdin::Null,
+        tty: hermes_proc::Tty::None,
+    };
+    let mut made = fifo.start_piped(hermes_proc::Errors::Discard).unwrap();
+    made.process.exited().await;
+    let _socket = std::os::unix::net::UnixListener::bind(project.join("socket")).unwrap();
+    for name in ["fifo", "socket"] {
+        let sent = bench.expand(&format!("@file:{name}")).await;
+        assert!(sent.warnings[0].contains("this is no file"), "{sent:?}");
+    }
+    // Whoever works at the very top has all of the system in the workspace.
+    let top = std::path::Path::new("/");
+    for name in [
+        "/proc/self/environ",
+        "dev/zero",
+        "/proc/self/root/proc/kmsg",
+        "@folder",
+    ] {
+        let reference = match name {
+            "@folder" => "@folder:/proc".to_owned(),
+            name => format!("@file:{name}"),
+        };
+        let sent = bench.expand_in(&reference, top).await;
+        assert_eq!(sent.refs, 0, "{}", sent.text);
+        assert!(sent.warnings[0].contains("part of the system"), "{sent:?}");
+    }
+}

@@ -68,14 +68,56 @@ async fn nothing_a_repository_configures_is_run() {
     git(&bench, &["init", "-q"]).await;
     bench.write("project/a.txt", "one\n");
     git(&bench, &["add", "."]).await;
-    bench.write("project/a.txt", "two\n");
-    let trap = bench.project().join("trap");
-    let touch = format!("touch {}; false", trap.display());
-    for key in ["diff.external", "core.fsmonitor", "diff.x.textconv"] {
-        git(&bench, &["config", key, &touch]).await;
+    git(&bench, &["commit", "-qm", "first"]).await;
+    let trap = bench.write("trap.sh", "#!/bin/sh\ntouch \"$0.sprung\"\ncat\n");
+    let sprung = bench.user_home().join("trap.sh.sprung");
+    let trap = format!("sh {}", trap.display());
+    bench.write("project/.gitattributes", "* filter=a=b.c diff=d\n");
+    bench.write(
+        "project/.git/more",
+        format!("[filter \"a=b.c\"]\n clean = {trap}\n required = true\n"),
+    );
+    let settings = [
+        ("include.path", "more"),
+        ("filter.x.process", &trap),
+        ("diff.external", &trap),
+        ("diff.d.textconv", &trap),
+        ("diff.d.command", &trap),
+        ("core.fsmonitor", &trap),
+        ("format.pretty", "%G? %H"),
+        ("gpg.program", &trap),
+    ];
+    for (key, value) in settings {
+        git(&bench, &["config", key, value]).await;
     }
-    bench.write("project/.gitattributes", "*.txt diff=x\n");
-    let sent = bench.expand("@diff").await;
-    assert!(sent.text.contains("+two\n"), "{}", sent.text);
-    assert!(!trap.exists());
+    // Of the same length, so that git has to look into it.
+    bench.write("project/a.txt", "two\n");
+    let sent = bench.expand("@diff @git:1").await;
+    assert_eq!(sent.refs, 2, "{:?}", sent.warnings);
+    assert!(
+        sent.text.contains("-one\n+two\n") && sent.text.contains("    first"),
+        "{}",
+        sent.text
+    );
+    assert!(!sprung.exists(), "something was run");
+    // The trap works.
+    git(&bench, &["add", "a.txt"]).await;
+    assert!(sprung.exists());
+}
+
+#[tokio::test]
+async fn of_a_home_in_git_only_the_project_is_shown() {
+    let bench = Bench::new();
+    let home = bench.user_home();
+    git(&bench, &["init", "-q", home.to_str().unwrap()]).await;
+    bench.write(".ssh/config", "Host old\n");
+    bench.write("project/a.txt", "one\n");
+    git(&bench, &["add", "a.txt", "../.ssh/config"]).await;
+    git(&bench, &["commit", "-qm", "first"]).await;
+    bench.write(".ssh/config", "Host new\n");
+    bench.write("project/a.txt", "two\n");
+    let sent = bench.expand("@diff @git:1").await;
+    assert_eq!(sent.refs, 2, "{:?}", sent.warnings);
+    assert!(sent.text.contains("-one\n+two\n"), "{}", sent.text);
+    assert!(!sent.text.contains("Host"), "{}", sent.text);
 }

@@ -280,9 +280,13 @@ impl Turn {
         };
         let brief = Brief::of(gone());
         let summarised = gone().map(tokens::message).sum();
+        let settings = &self.limits.compaction;
+        let besides = settings.besides.ask(gone(), &self.scope).await;
+        let besides = settings.redact.apply(besides.trim());
         let wish = Wish {
             budget: draft.numbers.summary(summarised),
             focus,
+            besides: &besides,
         };
         let (text, note) = match self.summary(conversation, brief.clone(), &wish).await {
             Ok(written) => {

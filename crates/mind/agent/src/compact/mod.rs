@@ -21,5 +21,5 @@ pub use drive::{Focus, Passed};
 pub(crate) use drive::{Relief, Strain};
 pub use load::Load;
 pub use numbers::{Feasibility, Numbers};
-pub use settings::{Compaction, Continuation, OnFailure, Prompt, Redact};
+pub use settings::{Besides, Compaction, Continuation, OnFailure, Prompt, Redact};
 pub use view::{Preview, Sizes};

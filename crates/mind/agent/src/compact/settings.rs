@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hermes_types::ModelInfo;
+use futures::future::BoxFuture;
+use hermes_types::{Message, ModelInfo, Scope};
 
 /// Settings, and what the agent cannot know itself.
 #[derive(Clone, Debug)]
@@ -31,6 +32,7 @@ pub struct Compaction {
     pub pause: Duration,
     pub redact: Redact,
     pub prompt: Prompt,
+    pub besides: Besides,
 }
 
 /// What happens if nobody can write a summary.
@@ -69,6 +71,7 @@ impl Default for Compaction {
             pause: Duration::from_secs(2),
             redact: Redact::default(),
             prompt: Prompt::default(),
+            besides: Besides::default(),
         }
     }
 }
@@ -119,5 +122,37 @@ impl Prompt {
 impl fmt::Debug for Prompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Prompt")
+    }
+}
+
+/// Asks whoever remembers what should be known besides the messages that are summed up.
+#[derive(Clone, Default)]
+pub struct Besides(Option<Arc<Ask>>);
+
+type Ask = dyn Fn(Vec<Message>, Scope) -> BoxFuture<'static, String> + Send + Sync;
+
+impl Besides {
+    pub fn new(
+        ask: impl Fn(Vec<Message>, Scope) -> BoxFuture<'static, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Some(Arc::new(ask)))
+    }
+
+    /// Empty if there is nothing.
+    pub(super) async fn ask<'m>(
+        &self,
+        messages: impl Iterator<Item = &'m Message>,
+        scope: &Scope,
+    ) -> String {
+        match &self.0 {
+            Some(ask) => ask(messages.cloned().collect(), scope.clone()).await,
+            None => String::new(),
+        }
+    }
+}
+
+impl fmt::Debug for Besides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Besides")
     }
 }

@@ -114,7 +114,8 @@ impl Writer<'_> {
             .as_deref()
             .map_or(0, tokens::text)
             .max(wish.budget);
-        let room = window.saturating_sub(wish.budget * 13 / 10 + earlier + FRAME);
+        let besides = tokens::text(wish.besides);
+        let room = window.saturating_sub(wish.budget * 13 / 10 + earlier + besides + FRAME);
         // A quarter stays free: four characters a token is a guess.
         let chunks = brief.chunks(LEAST_CHUNK.max((room * 3) as usize));
         if chunks.len() > CHUNKS {

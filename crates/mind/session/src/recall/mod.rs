@@ -29,7 +29,7 @@ const SHOWN_CHARS: usize = 1_000;
 /// Each of them is a request to a model.
 const MOST_SUMMARIES: usize = 5;
 /// Not a person's conversations.
-const HIDDEN: &[&str] = &["tool", "subagent"];
+const HIDDEN: &[&str] = &["tool", "subagent", "curator"];
 
 pub struct SessionSearch {
     spec: ToolSpec,

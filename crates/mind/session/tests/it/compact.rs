@@ -15,7 +15,7 @@ use crate::{Bench, converse_in, turn_end};
 const MARKER: &str = "[CONTEXT COMPACTION — REFERENCE ONLY]";
 
 /// A stored conversation of 80 messages, about a thousand tokens each.
-async fn stored(bench: &Bench) -> SessionId {
+pub async fn stored(bench: &Bench) -> SessionId {
     let id = SessionId::new("20260101_000000_abcdef");
     let mut row = NewSession::new(id.clone(), "cli");
     row.system_prompt = Some("the old prompt".to_owned());

@@ -49,7 +49,11 @@ fn named(name: &str, whose: &str) -> Arc<dyn Tool> {
 }
 
 async fn open(bench: &Bench, memory: &Arc<CannedMemory>) -> (Session, Live, Feed) {
-    let mut opening = bench.opening(Which::New, Busy::Queue);
+    open_in(bench, memory, Which::New).await
+}
+
+async fn open_in(bench: &Bench, memory: &Arc<CannedMemory>, which: Which) -> (Session, Live, Feed) {
+    let mut opening = bench.opening(which, Busy::Queue);
     let toolbox = Toolbox::new([named("memory", "ours")]);
     opening.tools = Arc::new(move || toolbox.clone());
     let (session, live, feed) = Session::open(opening).await.unwrap();
@@ -280,4 +284,51 @@ async fn it_hears_of_another_conversation_and_of_what_is_written() {
     };
     let switched = news.iter().position(|news| *news == switched);
     assert!(ended.is_some() && ended < switched, "{news:?}");
+}
+
+#[tokio::test]
+async fn what_it_adds_stands_before_whoever_writes_the_summary() {
+    let bench = Bench::new(["the notes", "one"].map(Canned::text)).await;
+    let root = crate::compact::stored(&bench).await;
+    let memory = CannedMemory::recalling(Ok("")).adding("the deadline is on Friday");
+    let memory = Arc::new(memory);
+    let (session, live, feed) = open_in(&bench, &memory, Which::Existing(root)).await;
+    let face = async {
+        say(&session, &feed, "and now?").await;
+        session.send(Input::Close).await;
+    };
+    tokio::join!(face, live.run());
+    let requests = asked(&bench);
+    assert!(
+        requests[0].contains("<memory>\nthe deadline is on Friday\n</memory>"),
+        "{}",
+        &requests[0][requests[0].len() - 600..]
+    );
+    assert_eq!(requests[1], "and now?");
+    let gone = memory.heard().into_iter().find_map(|heard| match heard {
+        Heard::Going(messages) => Some(messages),
+        _ => None,
+    });
+    // Those that go, not those that stay.
+    assert!(
+        gone.is_some_and(|gone| (20..80).contains(&gone)),
+        "{gone:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_summary_does_not_wait_for_one_that_hangs() {
+    let bench = Bench::new(["the notes", "one"].map(Canned::text)).await;
+    let root = crate::compact::stored(&bench).await;
+    let memory = Arc::new(CannedMemory::hanging());
+    let (session, live, feed) = open_in(&bench, &memory, Which::Existing(root)).await;
+    let face = async {
+        say(&session, &feed, "and now?").await;
+        session.send(Input::Close).await;
+    };
+    let both = async { tokio::join!(face, live.run()) };
+    tokio::time::timeout(Duration::from_secs(20), both)
+        .await
+        .expect("it goes on without");
+    assert!(!asked(&bench)[0].contains("<memory>"));
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 use hermes_agent::Toolbox;
-use hermes_session::{Busy, Feed, Input, Review, Reviewer, Session, Told, Which};
+use hermes_session::{Busy, Feed, Input, Opening, Review, Reviewer, Session, Told, Which};
 use hermes_testkit::doubles::{Canned, CannedModel};
 use hermes_types::{
-    AgentEvent, Args, CallCx, Message, ModelClient, ModelError, ModelErrorKind, Models, Parallel,
-    Purpose, Role, Tool, ToolOutput, ToolSpec,
+    AgentEvent, Args, CallCx, Message, ModelClient, ModelError, ModelErrorKind, ModelEvent,
+    ModelInfo, ModelRequest, Models, Parallel, Purpose, Role, Scope, Tool, ToolOutput, ToolSpec,
 };
 use pretty_assertions::assert_eq;
 use serde_json::json;
@@ -83,22 +84,29 @@ impl Reviewed {
         models: Arc<dyn Models>,
         reviewer: Reviewer,
     ) -> (Session, hermes_session::Live, Feed) {
-        let mut opening = self.bench.opening(which, Busy::Queue);
+        let mut opening = self.opening(which);
         opening.models = models;
-        let named = |name, whose| tool(name, whose, &self.calls);
-        let tools = ["memory", "skill_manage", "terminal"].map(|name| named(name, "owner's"));
-        let toolbox = Toolbox::new(tools);
+        let (session, live, feed) = Session::open(opening).await.unwrap();
+        (session, live.with_review(self.review(reviewer)), feed)
+    }
+
+    fn opening(&self, which: Which) -> Opening {
+        let mut opening = self.bench.opening(which, Busy::Queue);
+        let tools = ["memory", "skill_manage", "terminal"];
+        let toolbox = Toolbox::new(tools.map(|name| tool(name, "owner's", &self.calls)));
         opening.tools = Arc::new(move || toolbox.clone());
-        let own = ["memory", "skill_manage"].map(|name| named(name, "reviewer's"));
-        let review = Review {
+        opening
+    }
+
+    fn review(&self, reviewer: Reviewer) -> Review {
+        let own = ["memory", "skill_manage"].map(|name| tool(name, "reviewer's", &self.calls));
+        Review {
             memory_every: 2,
             skills_every: 0,
             tools: Arc::new(move || own.to_vec()),
             told: Told::Yes,
             reviewer,
-        };
-        let (session, live, feed) = Session::open(opening).await.unwrap();
-        (session, live.with_review(review), feed)
+        }
     }
 }
 
@@ -260,4 +268,74 @@ async fn when_nobody_can_review_the_next_time_is_another_chance() {
         seen.unwrap();
     };
     tokio::join!(face, live.run());
+}
+
+/// A model that looks, with every request, at what the face has got by then.
+struct Observing {
+    model: Arc<CannedModel>,
+    feed: Mutex<Option<Feed>>,
+    order: Arc<Mutex<Vec<&'static str>>>,
+    reviewed: tokio::sync::Notify,
+}
+
+impl ModelClient for Observing {
+    fn info(&self) -> &ModelInfo {
+        self.model.info()
+    }
+
+    fn stream(
+        &self,
+        request: ModelRequest,
+        scope: Scope,
+    ) -> BoxStream<'static, Result<ModelEvent, ModelError>> {
+        let newest = request.messages.last().unwrap();
+        let is_review = newest
+            .content
+            .as_ref()
+            .unwrap()
+            .plain()
+            .starts_with("[Review of the conversation");
+        let mut order = self.order.lock().unwrap();
+        let feed = self.feed.lock().unwrap();
+        let delivered =
+            std::iter::from_fn(|| feed.as_ref().unwrap().next().now_or_never().flatten());
+        let ends = delivered.filter(|event| matches!(event, AgentEvent::TurnEnded(_)));
+        order.extend(ends.map(|_| "the turn has ended"));
+        order.push(if is_review { "review" } else { "turn" });
+        if is_review {
+            self.reviewed.notify_one();
+        }
+        self.model.stream(request, scope)
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_over_for_the_face_before_the_review_asks_anything() {
+    let texts = ["one", "two", "Nothing to save."].map(Canned::text);
+    let reviewed = Reviewed::new(texts).await;
+    let model = Arc::new(Observing {
+        model: reviewed.bench.model.clone(),
+        feed: Mutex::default(),
+        order: Arc::default(),
+        reviewed: tokio::sync::Notify::new(),
+    });
+    let mut opening = reviewed.opening(Which::New);
+    opening.model = model.clone();
+    let (session, live, feed) = Session::open(opening).await.unwrap();
+    let live = live.with_review(reviewed.review(Reviewer::Same));
+    *model.feed.lock().unwrap() = Some(feed);
+    let face = async {
+        for text in ["first", "second"] {
+            session.send(Input::Prompt(Message::user(text))).await;
+        }
+        let asked = tokio::time::timeout(Duration::from_secs(20), model.reviewed.notified()).await;
+        session.send(Input::Close).await;
+        asked.expect("there is a review");
+    };
+    tokio::join!(face, live.run());
+    let (turn, over) = ("turn", "the turn has ended");
+    assert_eq!(
+        *model.order.lock().unwrap(),
+        [turn, over, turn, over, "review"]
+    );
 }

@@ -45,9 +45,11 @@ impl Curator {
         let dir = archive::movable(skill)?;
         let subject = Subject::Skill(skill.found.path.clone());
         self.journal.keep(&subject, &Author::of(By::Outside))?;
+        // Noted before: whoever is killed after the move has still said where it belongs.
+        let leaving = |record: &mut Record| record.leaves(&skill.found.path);
+        self.skills.usage.edit(name, leaving)?;
         let kept = archive::put_away(&dir, &skill.root)?;
-        let record = |record: &mut Record| record.put_away(&skill.found.path);
-        self.skills.usage.edit(name, record)?;
+        self.skills.usage.edit(name, Record::put_away)?;
         self.skills.library.forget();
         self.journal.keep(&subject, &Author::of(by))?;
         Ok(kept)
@@ -137,9 +139,7 @@ impl Curator {
             if is_here && is_away {
                 self.skills.usage.edit(&name, Record::brought_back)?;
             } else if !is_here && !is_away && archived.contains(&name) {
-                self.skills
-                    .usage
-                    .edit(&name, |record| record.put_away(""))?;
+                self.skills.usage.edit(&name, Record::put_away)?;
             }
         }
         // What has no beginning would never end.

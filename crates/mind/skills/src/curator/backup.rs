@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use hermes_home::{Home, replace_file};
-use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::format::FILE;
@@ -16,6 +17,7 @@ use crate::{Error, Result};
 
 pub(super) const DIR: &str = ".curator_backups";
 pub(super) const ARCHIVE: &str = "skills.tar.gz";
+const TIME: &str = "%Y-%m-%dT%H-%M-%SZ";
 const MANIFEST: &str = "manifest.json";
 const CRON: &str = "cron-jobs.json";
 /// Being written, or being removed: nobody's any more.
@@ -32,9 +34,23 @@ pub struct Backup {
 
 /// Packs all skills; needs the lock of the skills. The oldest beyond `keep` go, but not `spared`.
 pub(super) fn take(home: &Home, reason: &str, keep: usize, spared: &[&str]) -> Result<String> {
-    let (own, dir) = (home.skills_dir(), home.skills_dir().join(DIR));
+    let dir = home.skills_dir().join(DIR);
+    sweep(&dir);
     let partial = dir.join(format!("{LOOSE}{:08x}", fastrand::u32(..)));
-    fs::create_dir_all(&partial).map_err(|error| Error::io("create", &partial, &error))?;
+    let made = make(home, reason, &partial);
+    // A full disk must not be kept full by what did not fit.
+    let id = made.inspect_err(|_| drop(fs::remove_dir_all(&partial)))?;
+    let old = ids(&dir).into_iter().skip(keep.max(1));
+    for old in old.filter(|old| *old != id && !spared.contains(&old.as_str())) {
+        discard(&dir.join(old), &dir);
+    }
+    Ok(id)
+}
+
+/// Builds one in a loose directory, which then gets its name.
+fn make(home: &Home, reason: &str, partial: &Path) -> Result<String> {
+    let (own, dir) = (home.skills_dir(), home.skills_dir().join(DIR));
+    fs::create_dir_all(partial).map_err(|error| Error::io("create", partial, &error))?;
     let archive = partial.join(ARCHIVE);
     let packed = pack(&own, &archive).map_err(|error| Error::io("pack", &own, &error))?;
     let jobs = home.dir().join("cron/jobs.json");
@@ -53,12 +69,7 @@ pub(super) fn take(home: &Home, reason: &str, keep: usize, spared: &[&str]) -> R
         home.modes(),
     )?;
     let target = dir.join(&id);
-    fs::rename(&partial, &target).map_err(|error| Error::io("create", &target, &error))?;
-    let old = ids(&dir).into_iter().skip(keep.max(1));
-    for old in old.filter(|old| *old != id && !spared.contains(&old.as_str())) {
-        discard(&dir.join(old), &dir);
-    }
-    sweep(&dir);
+    fs::rename(partial, &target).map_err(|error| Error::io("create", &target, &error))?;
     Ok(id)
 }
 
@@ -150,14 +161,24 @@ fn count_jobs(path: &Path) -> usize {
     jobs.as_array().map_or(0, Vec::len)
 }
 
-/// `2026-01-31T10-20-30Z`, or with a number behind those of the same second: older ones may be gone already.
+/// `2026-01-31T10-20-30Z`, or with a number behind the newest of the same second. One behind a clock that has gone
+/// back, too: by their names the newest is found, and the oldest are the ones that go.
 fn new_id(dir: &Path, now: Timestamp) -> String {
-    let time = now.strftime("%Y-%m-%dT%H-%M-%SZ").to_string();
-    let ids = ids(dir);
-    let last = ids.iter().find_map(|id| id.strip_prefix(&time));
-    match last.map(|number| number.trim_start_matches('-').parse().unwrap_or(0_u32)) {
-        None => time,
-        Some(number) => format!("{time}-{:02}", number + 1),
+    let time = now.strftime(TIME).to_string();
+    let Some(newest) = ids(dir).into_iter().next() else {
+        return time;
+    };
+    let (second, number) = newest.split_at_checked(time.len()).unwrap_or((&newest, ""));
+    if second < time.as_str() {
+        return time;
+    }
+    match number.trim_start_matches('-').parse().unwrap_or(0_u32) {
+        number @ ..99 => format!("{second}-{:02}", number + 1),
+        _ => {
+            let full = DateTime::strptime(TIME, second).ok();
+            let next = full.and_then(|full| full.checked_add(SignedDuration::from_secs(1)).ok());
+            next.map_or(time, |next| next.strftime(TIME).to_string())
+        }
     }
 }
 
@@ -220,6 +241,15 @@ mod tests {
         );
         fs::remove_dir_all(dir.path().join(first)).unwrap();
         assert_eq!(make(), "2026-01-31T10-20-30Z-02");
+        // The clock went back by an hour; and for so long that there are no numbers left.
+        let earlier = "2026-01-31T09:00:00Z".parse().unwrap();
+        assert_eq!(new_id(dir.path(), earlier), "2026-01-31T10-20-30Z-03");
+        for last in ["2026-01-31T10-20-30Z-98", "2026-01-31T10-20-30Z-99"] {
+            fs::create_dir(dir.path().join(last)).unwrap();
+            fs::write(dir.path().join(last).join(ARCHIVE), "").unwrap();
+        }
+        let next = new_id(dir.path(), earlier);
+        assert!(is_id(&next) && next == "2026-01-31T10-20-31Z", "{next}");
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub use backup::Backup;
 pub use command::{Answer, Sure, Wish};
 pub use decide::{Patience, Step, decide};
 pub use merge::{Call, Extent, Merging, Thought};
-pub(crate) use rollback::recover;
+pub(crate) use rollback::{is_cut_off, recover};
 pub use run::{Finished, Run, Trigger};
 pub use state::{Due, State};
 
@@ -99,7 +99,10 @@ impl Curator {
         let state = State::load(&self.home);
         if state.untold().is_some() {
             State::edit(&self.home, |state| {
-                state.set("last_run_summary_shown_at", crate::usage::now());
+                // Not before the run itself, also if the clock has gone back since: it would be news for ever.
+                let run = state.at("last_run_at").unwrap_or(Timestamp::MIN);
+                let told = run::stamp(run.max(Timestamp::now()));
+                state.set("last_run_summary_shown_at", told);
             })?;
         }
         let due = state.due(&self.config, Timestamp::now(), used);

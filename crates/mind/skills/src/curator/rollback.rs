@@ -86,6 +86,11 @@ impl Curator {
     }
 }
 
+/// Whether a killed process left a rollback half done.
+pub(crate) fn is_cut_off(own: &Path) -> bool {
+    Swap::of(own).dir.is_dir()
+}
+
 /// Finishes or takes back what a killed process began. Only under the lock of the skills.
 pub(crate) fn recover(own: &Path) {
     let swap = Swap::of(own);

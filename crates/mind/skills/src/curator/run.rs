@@ -79,7 +79,7 @@ impl Curator {
         };
         let (started, clock) = (Timestamp::now(), Instant::now());
         let last = State::load(&self.home).at("last_run_at");
-        let is_done = |last: Timestamp| started.duration_since(last) < self.config.interval;
+        let is_done = |last: Timestamp| started.duration_since(last).abs() < self.config.interval;
         if trigger == Trigger::Clock && last.is_some_and(is_done) {
             return Ok(None);
         }
@@ -168,6 +168,8 @@ impl Curator {
                     mark("active")?;
                     auto.active.push(name);
                 }
+                // Somebody may have read or pinned it since the list was made.
+                Some(Step::Archive) if !self.is_still_idle(&one, now) => {}
                 Some(Step::Archive) => match self.put_away(&one.skill, By::Curator) {
                     Ok(_) => auto.archived.push(idle(&one, now)),
                     Err(refused) => auto.failed.push(format!("{name}: {refused}")),
@@ -175,6 +177,12 @@ impl Curator {
             }
         }
         Ok(auto)
+    }
+
+    fn is_still_idle(&self, one: &Standing, now: Timestamp) -> bool {
+        let record = self.skills.usage.record(one.skill.name());
+        let record = record.unwrap_or_default();
+        decide(&record, one.source, now, &self.config.patience) == Some(Step::Archive)
     }
 
     fn outcome(&self, run: &Run, thought: Thought) -> Outcome {

@@ -110,7 +110,8 @@ impl State {
 
     /// Whether to run now; `used`: when somebody last talked with Hermes.
     pub fn due(&self, config: &Config, now: Timestamp, used: Option<Timestamp>) -> Due {
-        let since = |at: Timestamp| now.duration_since(at);
+        // A clock that was wrong once is not believed for years: what is ahead of it is as far away as what is behind.
+        let apart = |at: Timestamp| now.duration_since(at).abs();
         if !config.enabled {
             return Due::Off;
         }
@@ -120,12 +121,12 @@ impl State {
         let Some(last) = self.at("last_run_at") else {
             return Due::First;
         };
-        if since(last) < config.interval {
+        if apart(last) < config.interval {
             let next = last.checked_add(config.interval);
             return Due::NotBefore(next.unwrap_or(Timestamp::MAX));
         }
         match used {
-            Some(used) if since(used) < config.min_idle.max(SignedDuration::ZERO) => Due::InUse,
+            Some(used) if apart(used) < config.min_idle.max(SignedDuration::ZERO) => Due::InUse,
             _ => Due::Now,
         }
     }
@@ -177,6 +178,13 @@ mod tests {
         check(state(json!("yesterday"), false), None, Due::First);
         let soon = Due::NotBefore(at("2026-06-08T12:00:01Z"));
         check(state(json!("2026-06-01T12:00:01Z"), false), None, soon);
+        // The clock went back: by years, by an hour.
+        let years_ahead = json!("2031-06-08T12:00:00Z");
+        check(state(years_ahead, false), None, Due::Now);
+        let used_then = Some("2031-06-08T12:00:00Z");
+        check(state(week_ago.clone(), false), used_then, Due::Now);
+        let soon = Due::NotBefore(at("2026-06-15T13:00:00Z"));
+        check(state(json!("2026-06-08T13:00:00Z"), false), None, soon);
         let off = Config {
             enabled: false,
             ..Config::default()

@@ -24,7 +24,9 @@ impl Blobs {
     pub fn put(&self, content: &[u8]) -> Result<String> {
         let hash = hex(digest(&SHA256, content).as_ref());
         let path = self.path(&hash);
-        if !path.exists() {
+        // One that was cut short by a power cut is written anew.
+        let is_there = fs::metadata(&path).is_ok_and(|meta| meta.len() == content.len() as u64);
+        if !is_there {
             if let Some(dir) = path.parent() {
                 fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, &error))?;
             }
@@ -34,12 +36,17 @@ impl Blobs {
         Ok(hash)
     }
 
+    /// What was kept, or that it is gone: something else is never taken for it.
     pub fn get(&self, hash: &str) -> Result<Vec<u8>> {
         let path = self.path(hash);
-        fs::read(&path).map_err(|error| match error.kind() {
+        let content = fs::read(&path).map_err(|error| match error.kind() {
             ErrorKind::NotFound => Error::Gone(hash.to_owned()),
             _ => Error::io("read", &path, &error),
-        })
+        })?;
+        match hex(digest(&SHA256, &content).as_ref()) == hash {
+            true => Ok(content),
+            false => Err(Error::Gone(hash.to_owned())),
+        }
     }
 
     fn path(&self, hash: &str) -> PathBuf {

@@ -12,8 +12,8 @@ mod undo;
 mod watch;
 mod words;
 
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +35,9 @@ pub use words::{NOTHING, Wanted};
 
 /// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of the journal that are read: about a hundred thousand changes. What is older is history nobody goes back to.
+const LONGEST: u64 = 32 << 20;
 
 /// What can be learned.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -188,20 +191,19 @@ impl Journal {
         Ok(entries.len() - before)
     }
 
-    /// All lines that can be read, oldest first.
+    /// All lines that can be read, oldest first; of a journal that is very long, the newest.
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let path = self.path();
-        // One line that was torn within a character must not hide the others.
-        let text = match fs::read(&path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        let bytes = match newest(&path) {
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(Error::io("read", &path, &error)),
         };
-        // A line that a kill cut off is no line.
-        let lines = text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok());
-        Ok(lines.collect())
+        // A line that a kill cut off is no line, and hides no other, also if it ends within a character.
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines
+            .filter_map(|line| serde_json::from_slice(line).ok())
+            .collect())
     }
 
     /// The files of a tree, with their contents.
@@ -266,7 +268,7 @@ impl Journal {
         }
         let mut file = options.open(&path).map_err(failed)?;
         // After half a line of a process that was killed, on a line of its own.
-        let torn = fs::read(&path).is_ok_and(|text| !matches!(text.last(), None | Some(b'\n')));
+        let torn = is_torn(&mut file).map_err(failed)?;
         let line = serde_json::to_string(entry).unwrap_or_default();
         let line = format!("{}{line}\n", if torn { "\n" } else { "" });
         file.write_all(line.as_bytes()).map_err(failed)
@@ -283,6 +285,31 @@ impl Journal {
     fn path(&self) -> PathBuf {
         self.home.join("learning/journal.jsonl")
     }
+}
+
+/// The end of a file, from the beginning of a line.
+fn newest(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let skipped = file.metadata()?.len().saturating_sub(LONGEST);
+    file.seek(SeekFrom::Start(skipped))?;
+    let mut bytes = Vec::new();
+    // One that is being written to does not grow while it is read.
+    file.take(LONGEST).read_to_end(&mut bytes)?;
+    if skipped > 0 {
+        let begun = bytes.iter().position(|byte| *byte == b'\n');
+        bytes.drain(..begun.map_or(bytes.len(), |at| at + 1));
+    }
+    Ok(bytes)
+}
+
+fn is_torn(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 /// Says so when nobody waits any more.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hermes_home::replace_file;
+use hermes_home::{FileLock, replace_file};
 
 use super::{Author, By, Entry, Journal, Subject, Tree};
 use crate::Result;
@@ -29,11 +29,14 @@ pub struct Undone {
 impl Journal {
     /// Makes a subject what it was before entry `number`, if nobody has changed it since.
     pub fn undo(&self, number: u64) -> Result<Undo> {
-        let _lock = self.lock()?;
-        let entries = self.entries()?;
-        let Some(entry) = entries.iter().find(|entry| entry.number == number) else {
+        let mut known = self.entries()?.into_iter();
+        let Some(entry) = known.find(|entry| entry.number == number) else {
             return Ok(Undo::Unknown);
         };
+        // First the lock of what is changed, then our own, as everybody does who changes something and has it noted.
+        let _theirs = self.hold(&entry.subject)?;
+        let _lock = self.lock()?;
+        let entries = self.entries()?;
         // What an editor did a moment ago counts too.
         self.append(&entries, &entry.subject, &Author::of(By::Outside), None)?;
         let entries = self.entries()?;
@@ -48,8 +51,15 @@ impl Journal {
         self.restore(&entry.subject, entry.before.as_deref())?;
         let owner = Author::of(By::Owner);
         let noted = self.append(&entries, &entry.subject, &owner, Some(number))?;
-        let entry = entry.clone();
         Ok(Undo::Done(Undone { entry, noted }))
+    }
+
+    /// Nobody else of us changes it until this is dropped.
+    fn hold(&self, subject: &Subject) -> Result<FileLock> {
+        match subject {
+            Subject::Memory(_) => Memory::lock(&subject.root(&self.home)),
+            Subject::Skill(_) => disk::lock(&self.home.join("skills")),
+        }
     }
 
     fn restore(&self, subject: &Subject, tree: Option<&str>) -> Result<()> {
@@ -72,7 +82,6 @@ impl Journal {
     /// after a kill.
     fn restore_folder(&self, root: &Path, files: &[(String, Vec<u8>)]) -> Result<()> {
         let own = self.home.join("skills");
-        let _lock = disk::lock(&own)?;
         if files.is_empty() {
             // It may hold more than the journal knows.
             return match root.exists() {

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::{Changed, Origin, Outcome, Refused};
 use crate::find::Skill;
 use crate::service::Skills;
+use crate::usage::Record;
 use crate::{Error, Result};
 
 impl Skills {
@@ -33,13 +34,14 @@ impl Skills {
             }
         }
         let dir = movable(skill)?;
+        let folder = &skill.found.path;
+        if origin == Origin::Curator {
+            // What it takes away can come back as what it was, to where it was; also if it is killed on the way.
+            self.usage.edit(&name, |record| record.leaves(folder))?;
+        }
         let kept = put_away(&dir, &skill.root)?;
         let noted = match origin {
-            // What it takes away can come back as what it was.
-            Origin::Curator => {
-                let folder = &skill.found.path;
-                self.usage.edit(&name, |record| record.put_away(folder))
-            }
+            Origin::Curator => self.usage.edit(&name, Record::put_away),
             Origin::Foreground | Origin::Review => self.usage.forget(&name),
         };
         if let Err(error) = noted {

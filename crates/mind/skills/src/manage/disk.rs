@@ -162,12 +162,12 @@ pub fn swap_in(staging: &Path, target: &Path, own: &Path) -> Result<()> {
     swapped
 }
 
-/// If somebody was killed while a directory changed places, puts it in order. Never waits: whoever changes something
+/// If somebody was killed while a directory or all of them changed places, puts it in order. Never waits: whoever changes something
 /// now does the same.
 pub fn settle(own: &Path) {
     let is_left = |entry: fs::DirEntry| entry.file_name().to_string_lossy().starts_with(ASIDE);
     let mut entries = fs::read_dir(own).into_iter().flatten().flatten();
-    if !entries.any(is_left) {
+    if !entries.any(is_left) && !crate::curator::is_cut_off(own) {
         return;
     }
     match FileLock::try_acquire(&own.join(LOCK)) {

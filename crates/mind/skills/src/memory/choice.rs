@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use hermes_home::config::{Document, Settings};
 use hermes_home::{Home, yaml};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Providers there are elsewhere and not in this build.
 pub const ELSEWHERE: [&str; 8] = [
@@ -22,7 +22,7 @@ const MCP: &str = "mcp:";
 const KEY: &str = "memory.provider";
 
 /// What `memory.provider` says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     /// Only the notes of our own.
     BuiltIn,
@@ -33,7 +33,7 @@ pub enum Choice {
 }
 
 /// The tools of a server that remember.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ServerTools {
     pub server: String,
     pub recall: Option<ToolUse>,
@@ -41,30 +41,66 @@ pub struct ServerTools {
 }
 
 /// A tool, and which of its arguments gets the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolUse {
     pub tool: String,
     pub argument: String,
+    /// All of its arguments, if it wants them in a shape of its own: `{text}` in them is the text.
+    pub shape: Option<Map<String, Value>>,
+}
+
+/// What a tool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    Recall,
+    Keep,
+}
+
+impl Use {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Recall => "recall",
+            Self::Keep => "keep",
+        }
+    }
+
+    /// The argument most servers take.
+    fn usual(self) -> &'static str {
+        match self {
+            Self::Recall => "query",
+            Self::Keep => "content",
+        }
+    }
+}
+
+impl ToolUse {
+    /// A tool with the arguments that are set for it; `None` without a name.
+    pub fn of(tool: &str, what: Use, settings: &Settings) -> Option<Self> {
+        let set = |key: &str| settings.get(&format!("memory.mcp.{}_{key}", what.name()));
+        let argument = set("argument").and_then(Value::as_str).map(str::trim);
+        let argument = argument.filter(|argument| !argument.is_empty());
+        let shape = set("arguments").and_then(Value::as_object);
+        let tool = Some(tool.trim()).filter(|tool| !tool.is_empty())?;
+        Some(Self {
+            tool: tool.to_owned(),
+            argument: argument.unwrap_or(what.usual()).to_owned(),
+            shape: shape.filter(|shape| !shape.is_empty()).cloned(),
+        })
+    }
 }
 
 impl Choice {
     pub fn read(settings: &Settings) -> Self {
         let name = settings.text(KEY).trim().to_owned();
-        let text = |key: &str| {
-            let value = settings.get(&format!("memory.mcp.{key}"));
-            let value = value.and_then(Value::as_str).unwrap_or_default().trim();
-            (!value.is_empty()).then(|| value.to_owned())
-        };
-        let used = |what: &str, usual: &str| {
-            Some(ToolUse {
-                tool: text(&format!("{what}_tool"))?,
-                argument: text(&format!("{what}_argument")).unwrap_or_else(|| usual.to_owned()),
-            })
+        let used = |what: Use| {
+            let tool = settings.get(&format!("memory.mcp.{}_tool", what.name()));
+            let tool = tool.and_then(Value::as_str).unwrap_or_default();
+            ToolUse::of(tool, what, settings)
         };
         match Self::named(&name) {
             Self::Server(server) => Self::Server(ServerTools {
-                recall: used("recall", "query"),
-                keep: used("keep", "content"),
+                recall: used(Use::Recall),
+                keep: used(Use::Keep),
                 ..server
             }),
             other => other,
@@ -132,6 +168,14 @@ impl Choice {
             return None;
         };
         let used = |what: &str, used: &Option<ToolUse>| match used {
+            Some(ToolUse {
+                tool,
+                shape: Some(shape),
+                ..
+            }) => {
+                let names: Vec<&str> = shape.keys().map(String::as_str).collect();
+                format!("{what} with {tool}({})", names.join(", "))
+            }
             Some(used) => format!("{what} with {}({})", used.tool, used.argument),
             None => format!("does not {what}"),
         };

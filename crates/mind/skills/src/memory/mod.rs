@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Error, Result};
 
 pub use change::{Done, Refused, Wish};
-pub use choice::{Choice, ELSEWHERE, ServerTools, ToolUse};
+pub use choice::{Choice, ELSEWHERE, ServerTools, ToolUse, Use};
 pub use notes::{Changed, Notes, Stays};
 pub use show::Shown;
 pub use tool::{MemoryTool, Tell};
@@ -98,8 +98,16 @@ impl Memory {
     /// Removes a store, switched on or not.
     pub fn forget(home: &Home, target: Target) -> Result<()> {
         let path = Self::path(home.dir(), target);
-        let _lock = FileLock::within(&path, PATIENCE)?;
+        let _lock = Self::lock(&path)?;
         Self::remove(&path)
+    }
+
+    /// Nobody else changes this store until the lock is dropped.
+    pub(crate) fn lock(path: &Path) -> Result<FileLock> {
+        if let Some(dir) = path.parent() {
+            fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, &error))?;
+        }
+        Ok(FileLock::within(path, PATIENCE)?)
     }
 
     pub(crate) fn remove(path: &Path) -> Result<()> {

@@ -4,10 +4,10 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use hermes_home::{FileLock, Modes, replace_file};
+use hermes_home::{Modes, replace_file};
 use jiff::Timestamp;
 
-use super::PATIENCE;
+use super::Memory;
 use super::change::{Done, Refused, Wish, apply_all};
 use super::entries::{join, length, parse, survives};
 use super::tool::percent;
@@ -73,10 +73,7 @@ impl Notes {
 
     /// Does these, all of them or none.
     pub fn change(&self, wishes: &[Wish]) -> std::result::Result<Changed, Stays> {
-        if let Some(dir) = self.path.parent() {
-            fs::create_dir_all(dir).map_err(|error| Error::io("create", dir, &error))?;
-        }
-        let _lock = FileLock::within(&self.path, PATIENCE).map_err(Error::from)?;
+        let _lock = Memory::lock(&self.path)?;
         let before = match String::from_utf8(self.bytes()?) {
             Ok(text) => text,
             Err(broken) => {

@@ -18,18 +18,18 @@ use crate::support::{Bench, call, content};
 
 const HOME: &str = "HERMES_CURATOR_CRASH_HOME";
 
-fn curator(bench: &Bench) -> Curator {
+pub fn curator(bench: &Bench) -> Curator {
     let settings = Settings::load(&bench.home, &bench.env);
     Curator::new(&bench.home, &settings, &bench.env)
 }
 
-fn ago(days: i64) -> String {
+pub fn ago(days: i64) -> String {
     let at = Timestamp::now() - SignedDuration::from_hours(24 * days);
     at.strftime("%Y-%m-%dT%H:%M:%S%.6f+00:00").to_string()
 }
 
 /// A record as the Python program leaves it.
-fn record(days: i64) -> Value {
+pub fn record(days: i64) -> Value {
     json!({
         "archived_at": null, "created_at": ago(days + 5), "created_by": "agent", "last_patched_at": null,
         "last_used_at": ago(days), "last_viewed_at": ago(days), "patch_count": 0, "pinned": false,
@@ -37,7 +37,7 @@ fn record(days: i64) -> Value {
     })
 }
 
-fn usage(bench: &Bench, records: &[(&str, Value)]) {
+pub fn usage(bench: &Bench, records: &[(&str, Value)]) {
     let all: serde_json::Map<String, Value> = records
         .iter()
         .map(|(name, record)| ((*name).to_owned(), record.clone()))
@@ -51,14 +51,14 @@ fn field(bench: &Bench, name: &str, field: &str) -> Value {
     all[name][field].clone()
 }
 
-fn told(answer: Result<Answer, hermes_skills::Refused>) -> String {
+pub fn told(answer: Result<Answer, hermes_skills::Refused>) -> String {
     match answer {
         Ok(Answer::Told(text)) => text,
         other => panic!("{other:?}"),
     }
 }
 
-fn run(bench: &Bench) -> String {
+pub fn run(bench: &Bench) -> String {
     let wish = Wish::Run {
         extent: Extent::Real,
         merges: false,
@@ -567,5 +567,9 @@ fn whoever_is_killed_leaves_a_skill_in_one_place() {
             told(curator(&bench).answer(&Wish::Restore("old".to_owned())));
         }
         assert_eq!(places(), (0, 1));
+        assert!(
+            bench.temp.exists("skills/cat/old/SKILL.md"),
+            "round {round}"
+        );
     }
 }

@@ -127,3 +127,108 @@ fn what_the_journal_does_not_keep_stays_through_an_undo() {
     });
     assert_eq!(left.count(), 0);
 }
+
+#[tokio::test]
+async fn an_undo_can_be_undone_as_often_as_somebody_likes() {
+    let desk = Desk::new();
+    desk.add("user", "one").await;
+    let mut number = 1;
+    for round in 0..4 {
+        let Undo::Done(done) = desk.journal.undo(number).unwrap() else {
+            panic!("round {round}");
+        };
+        let noted = done.noted.unwrap();
+        assert_eq!(noted.undoes, Some(number));
+        assert_eq!(desk.path(Target::User).exists(), round % 2 == 1);
+        number = noted.number;
+    }
+    assert_eq!(desk.text(Target::User), "one");
+    // By hand in between: what somebody wrote is not taken back unseen.
+    desk.write(Target::User, "by hand");
+    let undone = desk.journal.undo(number).unwrap();
+    assert!(matches!(undone, Undo::ChangedSince(_)), "{undone:?}");
+    assert_eq!(desk.text(Target::User), "by hand");
+}
+
+#[test]
+fn a_content_that_is_damaged_is_gone_and_never_restored() {
+    let desk = Desk::new();
+    desk.write(Target::User, "what it was, in full");
+    catch_up(&desk);
+    desk.write(Target::User, "now");
+    catch_up(&desk);
+    let blobs = desk.home.dir().join("learning/blobs");
+    let find = |content: &str| {
+        let dirs = fs::read_dir(&blobs).unwrap().flatten();
+        let files = dirs.flat_map(|dir| fs::read_dir(dir.path()).unwrap().flatten());
+        let mut files = files.map(|file| file.path());
+        files.find(|file| fs::read(file).unwrap() == content.as_bytes())
+    };
+    let blob = find("what it was, in full").unwrap();
+    for damage in ["", "what it was", "something else, longer"] {
+        fs::write(&blob, damage).unwrap();
+        let failed = desk.journal.undo(2).unwrap_err().to_string();
+        assert!(failed.contains("is missing"), "{failed}");
+        assert_eq!(desk.text(Target::User), "now");
+    }
+    fs::remove_file(&blob).unwrap();
+    assert!(desk.journal.undo(2).is_err());
+    fs::write(&blob, "what").unwrap();
+    // Once it is seen again, it is whole again.
+    desk.write(Target::User, "what it was, in full");
+    catch_up(&desk);
+    assert_eq!(find("what it was, in full"), Some(blob));
+}
+
+#[test]
+fn of_a_journal_that_is_very_long_the_newest_part_is_read() {
+    let desk = Desk::new();
+    desk.write(Target::User, "one");
+    catch_up(&desk);
+    let path = desk.home.dir().join("learning/journal.jsonl");
+    let first = fs::read_to_string(&path).unwrap();
+    // A hole takes no room on the disk.
+    let file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(200 << 20).unwrap();
+    drop(file);
+    desk.write(Target::User, "two");
+    let noted = desk
+        .journal
+        .keep(&Subject::Memory(Target::User), &Author::of(By::Owner));
+    let noted = noted.unwrap().unwrap();
+    assert_eq!((noted.number, &noted.before), (1, &None), "{first}");
+    let text = fs::read(&path).unwrap();
+    assert!(text.starts_with(first.as_bytes()), "nothing is lost");
+    desk.write(Target::User, "three");
+    catch_up(&desk);
+    let numbers: Vec<u64> = desk
+        .journal
+        .entries()
+        .unwrap()
+        .iter()
+        .map(|e| e.number)
+        .collect();
+    assert_eq!(numbers, [1, 2]);
+    assert!(matches!(desk.journal.undo(2).unwrap(), Undo::Done(_)));
+    assert_eq!(desk.text(Target::User), "two");
+}
+
+#[test]
+fn an_undo_waits_for_whoever_is_changing_the_notes() {
+    let desk = Desk::new();
+    desk.write(Target::User, "one");
+    catch_up(&desk);
+    let path = desk.path(Target::User);
+    let held = hermes_home::FileLock::for_file(&path).unwrap();
+    std::thread::scope(|scope| {
+        let undoing = scope.spawn(|| desk.journal.undo(1).unwrap());
+        // Whoever holds the lock has read "one" and writes what follows from it.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        assert!(!undoing.is_finished());
+        desk.write(Target::User, "one and two");
+        drop(held);
+        let undone = undoing.join().unwrap();
+        assert!(matches!(undone, Undo::ChangedSince(_)), "{undone:?}");
+    });
+    assert_eq!(desk.text(Target::User), "one and two");
+}

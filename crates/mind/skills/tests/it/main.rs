@@ -11,6 +11,7 @@ mod bad;
 mod bundled;
 mod crash;
 mod curator;
+mod curator_faults;
 mod finding;
 mod journal;
 mod managing;
