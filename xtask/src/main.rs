@@ -40,7 +40,7 @@ const COMMANDS: &[(&str, &str, Run)] = &[
     ),
     (
         "real",
-        "checks that need others' programs [clients|python|mcp|mcp-serve|sandbox|all]",
+        "checks that need others' programs [clients|python|mcp|mcp-serve|memory|sandbox|all]",
         real::run,
     ),
     (

@@ -353,6 +353,39 @@ fn a_chat_has_a_model_merge_beside_it_if_that_is_set() {
 }
 
 #[test]
+fn what_a_model_costs_is_on_an_account_though_nobody_talks() {
+    let usage = json!({"input": 100_000, "output": 0});
+    let bench = Bench::with(
+        json!([{"text": "Nothing belongs together.", "usage": usage, "repeat": true}]),
+        "openai",
+        "/v1",
+        "gpt-4o",
+    );
+    let agents = |name| (name, 1, Some("agent"), false);
+    library(&bench.home, &[agents("one"), agents("two")]);
+    let config = bench.home.read("config.yaml");
+    let config = format!("{config}limits: {{max_cost_usd: {{day: 0.1}}}}\n");
+    bench.home.write("config.yaml", config);
+    bench.run(&["curator", "run", "--consolidate"]).ok();
+    let cost = bench.run(&["insights", "--cost", "--json"]);
+    let cost: Value = serde_json::from_str(cost.ok()).unwrap();
+    let tasks = cost["money"]["tasks"].as_array().unwrap();
+    assert_eq!(tasks.len(), 1, "{cost:#}");
+    assert_eq!(
+        (&tasks[0]["name"], &tasks[0]["requests"]),
+        (&json!("curator"), &json!(1))
+    );
+    assert!(tasks[0]["usd"].as_f64().unwrap() > 0.1, "{cost:#}");
+    // It is nobody's conversation, and it counts for the day.
+    let listed = bench.run(&["sessions", "list", "--json"]).ok().to_owned();
+    assert_eq!(listed.trim(), "[]");
+    bench.run(&["curator", "run", "--consolidate"]).ok();
+    assert_eq!(bench.requests().len(), 1, "the day's limit is reached");
+    let told = report(&bench.home)["llm_error"].to_string();
+    assert!(told.contains("limits.max_cost_usd.day"), "{told}");
+}
+
+#[test]
 fn a_model_that_cannot_answer_takes_nothing_with_it() {
     let bench = Bench::new(
         json!([{"repeat": true, "status": 401, "body": {"error": {"message": "bad key"}}}]),

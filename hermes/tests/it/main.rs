@@ -30,6 +30,7 @@ mod limits;
 mod logs;
 mod mcp;
 mod mcp_serve;
+mod memory_server;
 mod models;
 mod personality;
 mod processes;

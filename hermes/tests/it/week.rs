@@ -20,6 +20,12 @@ const SKILL: &str = "deploy-notes-site";
 const CONVERSATIONS: usize = 50;
 /// The one with two turns of the task: enough requests for a review.
 const REVIEWED: usize = 6;
+/// What is seen when it was worth something.
+const LEARNED: &str = "Self-improvement review: Skill create deploy-notes-site";
+/// How a review begins.
+const REVIEW: &str = "[Review of the conversation";
+/// What a deployment takes for whoever knows nothing.
+const EXPLORED: [&str; 6] = ["terminal"; 6];
 /// From here on the script that publishes has another name.
 const RENAMED: usize = 26;
 
@@ -31,14 +37,13 @@ fn what_was_learned_makes_the_work_shorter() {
             week.rename();
         }
         match n {
-            REVIEWED => week.deploys_twice_and_is_reviewed(n),
+            REVIEWED => week.deploys_twice(n, LEARNED),
             _ => week.deploys(n),
         }
     }
     let calls = week.calls();
-    let explored = vec!["terminal"; 6];
     for n in 1..REVIEWED {
-        assert_eq!(calls[&n], explored, "conversation {n}");
+        assert_eq!(calls[&n], EXPLORED, "conversation {n}");
     }
     for n in (REVIEWED + 1..=CONVERSATIONS).filter(|n| *n != RENAMED) {
         assert_eq!(calls[&n], ["skill_view", "terminal"], "conversation {n}");
@@ -60,17 +65,26 @@ fn what_was_learned_makes_the_work_shorter() {
 
 #[test]
 fn without_skills_the_work_stays_as_long_as_it_was() {
+    // The same conversations with the same model; only what is learned is not there.
     let week = Week::new("agent:\n  disabled_toolsets: [skills]\n");
     for n in 1..=CONVERSATIONS {
         if n == RENAMED {
             week.rename();
         }
-        week.deploys(n);
+        match n {
+            REVIEWED => week.deploys_twice(n, "The site is live."),
+            _ => week.deploys(n),
+        }
     }
     let calls = week.calls();
     assert_eq!(calls.len(), CONVERSATIONS);
-    let (first, last) = (mean(&calls, 1..=5), mean(&calls, 41..=50));
-    assert!(last >= first, "{first} calls, then {last}");
+    for n in (1..=CONVERSATIONS).filter(|n| *n != REVIEWED) {
+        assert_eq!(calls[&n], EXPLORED, "conversation {n}");
+    }
+    assert_eq!(calls[&REVIEWED], [EXPLORED, EXPLORED].concat());
+    let reviews = week.bench.requests().into_iter();
+    let reviews = reviews.filter(|request| request.to_string().contains(REVIEW));
+    assert_eq!(reviews.count(), 0);
     assert!(!week.bench.home.exists(format!("skills/{SKILL}")));
 }
 
@@ -137,8 +151,8 @@ impl Week {
         self.is_live(n);
     }
 
-    /// Somebody who stays for a second turn, and for what is learned from both.
-    fn deploys_twice_and_is_reviewed(&self, n: usize) {
+    /// Somebody who stays for a second turn, and until they see what comes of both.
+    fn deploys_twice(&self, n: usize, until: &str) {
         self.write_note(n);
         let mut chat = command(&self.bench.home, &[]).pty(60, 120);
         chat.wait_for("/help for commands", WAIT);
@@ -147,10 +161,7 @@ impl Week {
             let answers = |screen: &str| screen.matches("The site is live.").count() >= live;
             chat.wait_until(answers, WAIT);
         }
-        chat.wait_for(
-            "Self-improvement review: Skill create deploy-notes-site",
-            WAIT,
-        );
+        chat.wait_for(until, WAIT);
         chat.send("/quit\r");
         chat.wait_exit(WAIT);
         self.is_live(n);
@@ -237,7 +248,7 @@ impl Week {
         assert_eq!(home.read(format!("skills/.archive/{SKILL}/SKILL.md")), text);
         assert!(home.exists("skills/mine/SKILL.md"));
         self.deploys(CONVERSATIONS + 1);
-        assert_eq!(self.calls()[&(CONVERSATIONS + 1)], ["terminal"; 6]);
+        assert_eq!(self.calls()[&(CONVERSATIONS + 1)], EXPLORED);
     }
 }
 
@@ -268,15 +279,19 @@ fn script() -> Value {
 
 /// Titles, reviews, and the end of every deployment.
 fn beside() -> Vec<Value> {
-    let review = "[Review of the conversation";
     let content = "---\nname: deploy-notes-site\ndescription: Deploy the notes site and see that it is live.\n---\n\
                    # Deploying the notes site\n\nRun `./tools/render.sh && ./tools/publish.sh live` in the project.\n\
                    It has worked when it says how many notes were published.\n";
     let create = json!({"action": "create", "name": SKILL, "content": content});
     vec![
         json!({"when": {"tools": false}, "text": "Deploying notes"}),
-        json!({"when": {"user": review, "tool_result": "created"}, "text": "Saved."}),
-        step(json!({"user": review}), "skill_manage", create),
+        json!({"when": {"user": REVIEW, "tool_result": "created"}, "text": "Saved."}),
+        // It can write down only what it has seen at work.
+        step(
+            json!({"user": REVIEW, "message": "published 6 notes"}),
+            "skill_manage",
+            create,
+        ),
         json!({"when": {"tool_result": "published "}, "text": "The site is live."}),
     ]
 }
@@ -322,7 +337,10 @@ fn without_skill() -> Vec<Value> {
             json!({"tool_result": "live", "message": "usage: ship.sh"}),
             "./tools/render.sh && ./tools/ship.sh live",
         ),
-        shell(seen("live"), "./tools/render.sh && ./tools/publish.sh live"),
+        shell(
+            json!({"tool_result": "live", "message": "usage: publish.sh"}),
+            "./tools/render.sh && ./tools/publish.sh live",
+        ),
     ]
 }
 

@@ -5,6 +5,7 @@ mod compacted;
 mod interop;
 mod mcp;
 mod mcp_serve;
+mod memory;
 mod sandbox;
 mod talk;
 mod terminal;
@@ -19,6 +20,7 @@ pub fn run(args: Args) -> Result<()> {
         "python",
         "mcp",
         "mcp-serve",
+        "memory",
         "sandbox",
         "terminal",
         "all",
@@ -38,6 +40,9 @@ pub fn run(args: Args) -> Result<()> {
     }
     if wanted("mcp-serve") {
         mcp_serve::run(&mut checks)?;
+    }
+    if wanted("memory") {
+        memory::run(&mut checks)?;
     }
     if wanted("sandbox") {
         sandbox::run(&mut checks)?;

@@ -2,7 +2,7 @@
 
 mod conformance;
 mod endurance;
-mod node;
+pub mod node;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
