@@ -45,6 +45,9 @@ const QUEUE: usize = 256;
 /// Characters: recalled text must not take the place of the conversation.
 const MOST: usize = 8_000;
 
+/// Characters of what is wrong with it.
+const LONGEST_REASON: usize = 500;
+
 const OPEN: &str = "<memory-context>";
 const CLOSE: &str = "</memory-context>";
 
@@ -362,6 +365,8 @@ struct Complain {
 impl Complain {
     fn about<T>(&self, reason: &str, then: T) -> T {
         let name = &self.name;
+        // Whatever somebody else's program says, it is not a page.
+        let reason: String = reason.chars().take(LONGEST_REASON).collect();
         tracing::warn!("memory provider {name}: {reason}");
         if !self.told.swap(true, Ordering::Relaxed) {
             self.events.send(AgentEvent::Notice(format!(
