@@ -27,6 +27,7 @@ mod fallback;
 mod insights;
 mod learning;
 mod limits;
+mod lines;
 mod logs;
 mod mcp;
 mod mcp_serve;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use hermes_home::redact::Redactor;
-use hermes_types::{Answer, CallCx, Consent, Question};
+use hermes_types::{Answer, CallCx, Consent, LONGEST_PAUSE, Question};
 
+use crate::Surface;
 use crate::decide::{Screened, conclude, decide, decide_script, screen};
 use crate::smart::{self, Advice};
 use crate::{Allowlist, Approvals, Decision, Denied, DeniedBy, Mode, Permit, Policy, Tirith, lock};
@@ -219,11 +220,16 @@ impl Gate {
             longest: doubt.longest,
             timeout: self.policy.timeout,
         };
+        let most = match self.policy.surface {
+            Surface::Messages => self.policy.timeout,
+            _ => self.policy.timeout + LONGEST_PAUSE,
+        };
         let answer = tokio::select! {
             biased;
             () = cx.scope.cancel.cancelled() => Answer::Cancelled,
-            // The asker knows the timeout too; this is for one that doesn't keep it.
-            answer = tokio::time::timeout(self.policy.timeout, cx.asker.ask(question, &cx.scope)) => {
+            // The asker knows the timeout too, and stops it while the owner is at the question; this is for one
+            // that doesn't keep it.
+            answer = tokio::time::timeout(most, cx.asker.ask(question, &cx.scope)) => {
                 answer.unwrap_or(Answer::TimedOut)
             }
         };

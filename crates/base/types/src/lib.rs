@@ -15,7 +15,7 @@ mod tool;
 mod witness;
 mod workspace;
 
-pub use ask::{Answer, Asker, Consent, Question};
+pub use ask::{Answer, Asker, Consent, Countdown, LONGEST_PAUSE, Question};
 pub use event::{AgentEvent, Background, Child, Compacted, Opened, TurnEnd};
 pub use finding::{Finding, Level, Repair};
 pub use ids::SessionId;
@@ -33,8 +33,8 @@ pub use purse::{Pot, Purse, usd};
 pub use rates::{Bucket, RateLimits};
 pub use scope::{Round, Scope};
 pub use tool::{
-    Args, Availability, CallCx, FOR_SCRIPT, Outcome, Parallel, Progress, Shown, Told, Tool,
-    ToolCaller, ToolOutput, ToolSpec,
+    Args, Availability, CallCx, FOR_SCRIPT, Outcome, Parallel, Progress, Shown, Step, StepStatus,
+    Told, Tool, ToolCaller, ToolOutput, ToolSpec,
 };
 pub use witness::{Act, Witness};
 pub use workspace::{FileError, Stat, Workspace};

@@ -167,6 +167,23 @@ pub struct Shown {
     pub code: Option<i32>,
     /// What became of files, as a unified diff with paths as the owner would say them.
     pub diff: String,
+    /// What is to be done, all of it, after a call that is about that.
+    pub plan: Vec<Step>,
+}
+
+/// One of the things the model has set out to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub text: String,
+    pub status: StepStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Cancelled,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,8 @@ use serde::Serialize;
 #[derive(Debug)]
 pub struct Out {
     stdout: BufWriter<Stdout>,
+    /// It is a terminal that understands more than lines.
+    terminal: bool,
     colour: bool,
     width: Option<usize>,
 }
@@ -23,6 +25,7 @@ impl Out {
             .flatten();
         Self {
             stdout: BufWriter::new(io::stdout()),
+            terminal,
             colour: terminal && env.filled("NO_COLOR").is_none(),
             width: width
                 .map(|(width, _)| usize::from(width.0))
@@ -33,6 +36,14 @@ impl Out {
     /// Columns of the screen; `None` when nobody is looking and nothing should be cut.
     pub fn width(&self) -> Option<usize> {
         self.width
+    }
+
+    /// An empty screen, where there is one; what can be scrolled to goes too.
+    pub fn clear(&mut self) -> io::Result<()> {
+        match self.terminal {
+            true => write!(self.stdout, "\x1b[H\x1b[2J\x1b[3J"),
+            false => Ok(()),
+        }
     }
 
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {

@@ -89,6 +89,10 @@ impl Show {
                 let line = out.warn(one_line(&line));
                 self.line(out, &line)?;
             }
+            AgentEvent::Cleared => {
+                out.clear()?;
+                self.fresh = true;
+            }
             AgentEvent::Asked { question, .. } => self.question(out, question)?,
             AgentEvent::TurnEnded(_) if !self.fresh => self.line(out, "")?,
             _ => {}

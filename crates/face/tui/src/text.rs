@@ -6,7 +6,7 @@ pub use wrap::{fold, wrap};
 
 use ratatui::text::Span;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Row;
 
@@ -42,8 +42,14 @@ pub fn harmless(text: &str) -> String {
                 continue;
             }
             '\r' => continue,
+            // Some terminals break the line here, and we would not know.
+            '\u{2028}' | '\u{2029}' => clean.push(' '),
             c if c.is_control() || is_bidi(c) => clean.push('\u{fffd}'),
-            c => clean.push(c),
+            c => {
+                clean.push(c);
+                column += UnicodeWidthChar::width(c).unwrap_or_default();
+                continue;
+            }
         }
         column += 1;
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures::future::{BoxFuture, FutureExt};
-use hermes_types::{Args, CallCx, Parallel, SessionId, Tool, ToolOutput, ToolSpec};
+use hermes_types::{
+    Args, CallCx, Parallel, SessionId, Step, StepStatus, Tool, ToolOutput, ToolSpec,
+};
 use serde_json::{Value, json};
 
 const STATUSES: &[&str] = &["pending", "in_progress", "completed", "cancelled"];
@@ -94,7 +96,8 @@ impl Tool for Todo {
                 *items = replacement(given);
             }
         }
-        let output = ToolOutput::json(&shown(items));
+        let mut output = ToolOutput::json(&shown(items));
+        output.shown.plan = items.iter().map(Item::step).collect();
         drop(lists);
         async move { output }.boxed()
     }
@@ -103,6 +106,21 @@ impl Tool for Todo {
         self.lists()
             .get(session)
             .and_then(|items| said_again(items))
+    }
+}
+
+impl Item {
+    /// As people see it.
+    fn step(&self) -> Step {
+        Step {
+            text: self.content.clone(),
+            status: match self.status.as_str() {
+                "in_progress" => StepStatus::InProgress,
+                "completed" => StepStatus::Completed,
+                "cancelled" => StepStatus::Cancelled,
+                _ => StepStatus::Pending,
+            },
+        }
     }
 }
 
@@ -243,5 +261,17 @@ mod tests {
             }
         );
         assert_eq!(shown(&items)["summary"]["total"], 2);
+        let seen: Vec<_> = items.iter().map(Item::step).collect();
+        let step = |text: &str, status| Step {
+            text: text.to_owned(),
+            status,
+        };
+        assert_eq!(
+            seen,
+            [
+                step("second", StepStatus::Completed),
+                step("new", StepStatus::Pending)
+            ]
+        );
     }
 }

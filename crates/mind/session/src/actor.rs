@@ -55,6 +55,10 @@ pub enum Input {
         id: u64,
         answer: Answer,
     },
+    /// Somebody is at this question: its time stands still for a moment.
+    Attend {
+        id: u64,
+    },
     /// A slash command and what follows it.
     Command(&'static Slash, String),
     /// A command of the owner's configuration, and what follows it.
@@ -365,6 +369,7 @@ impl Live {
                 Input::Answer { id, answer } => {
                     self.asker.answer(id, answer);
                 }
+                Input::Attend { id } => self.asker.attend(id),
                 // Nothing runs that an interrupt could mean.
                 Input::Interrupt => {}
             }
@@ -518,6 +523,7 @@ impl Live {
             Input::Answer { id, answer } => {
                 self.asker.answer(id, answer);
             }
+            Input::Attend { id } => self.asker.attend(id),
             Input::Steer(text) => self.steer.push(&text),
             Input::Interrupt => scope.cancel.cancel(),
             Input::Command(slash, _) if slash.name == "stop" => {

@@ -22,6 +22,7 @@ use super::farewell::farewell;
 use super::open::{Presence, open};
 use super::place::{Changes, Place};
 use super::signals::{Caught, Signals};
+use super::tip::Tip;
 use crate::cli::Talk;
 use crate::wire::App;
 
@@ -69,6 +70,7 @@ async fn talk_to(
     face.skills = open.hands.skills.clone();
     face.quick = QuickCommands::read(&app.settings);
     face.user_home = app.env.user_home();
+    face.tip = Tip::of(app).filter(|_| presence == Presence::Person);
     // Begins when the prompt is there, and ends with the session.
     let _looking = open.hands.catch_up();
     let face = async {
@@ -156,6 +158,8 @@ struct Face<'o> {
     /// While it is one for a secret.
     hidden: Option<Hidden>,
     last_interrupt: Option<Instant>,
+    /// What to say when somebody first types while a turn runs.
+    tip: Option<Tip>,
 }
 
 impl<'o> Face<'o> {
@@ -180,6 +184,7 @@ impl<'o> Face<'o> {
             asked: None,
             hidden: None,
             last_interrupt: None,
+            tip: None,
         })
     }
 
@@ -219,10 +224,15 @@ impl<'o> Face<'o> {
     }
 
     /// Something for the model.
-    async fn say(&mut self, text: &str) {
+    async fn say(&mut self, text: &str) -> Result<()> {
+        if let Some(tip) = self.tip.take_if(|_| self.running) {
+            let told = AgentEvent::Notice(tip.told());
+            self.show.event(self.out, &told)?;
+        }
         // Reading what it refers to is part of the work, and can be interrupted.
         self.running = true;
         self.session.send(Input::Prompt(Message::user(text))).await;
+        Ok(())
     }
 
     /// What begins with the path of a file comes with that file.
@@ -284,7 +294,7 @@ impl<'o> Face<'o> {
             }
             Typed::Text => {
                 let line = line.clone();
-                self.say(&line).await;
+                self.say(&line).await?;
             }
             Typed::Command { slash, rest } => {
                 self.session

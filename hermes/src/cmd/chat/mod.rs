@@ -16,6 +16,7 @@ mod place;
 mod screen;
 mod scripts;
 pub mod signals;
+mod tip;
 
 use std::io::{self, IsTerminal, Read, Write};
 

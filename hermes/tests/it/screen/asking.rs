@@ -88,3 +88,24 @@ fn keys_typed_ahead_approve_nothing_and_the_draft_stays() {
     chat.wait_idle("as you wish");
     assert!(!victim(&bench));
 }
+
+#[test]
+fn the_time_stands_still_while_somebody_moves() {
+    let bench = dangerous();
+    let config = bench.home.read("config.yaml");
+    bench
+        .home
+        .write("config.yaml", format!("{config}approvals:\n  timeout: 2\n"));
+    let mut chat = Chat::open(&bench);
+    chat.say("clean up");
+    chat.wait_for("Dangerous Command (", WAIT);
+    chat.send("\x1b[B");
+    chat.wait_for("s, paused)", WAIT);
+    // Longer than the question would have waited.
+    thread::sleep(Duration::from_millis(2500));
+    let screen = chat.screen();
+    assert!(screen.contains("4 Deny"), "{screen}");
+    chat.send("1");
+    chat.wait_idle("as you wish");
+    assert!(!victim(&bench));
+}

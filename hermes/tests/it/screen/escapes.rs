@@ -61,6 +61,8 @@ fn is_clean(chat: &Chat) {
     let output = String::from_utf8(chat.output()).unwrap();
     // The title of the window is ours; what was there before is saved first.
     let output = output.replace("\x1b[22;0t", "");
+    // So is the question what it stands on.
+    let output = output.replacen("\x1b]11;?\x1b\\", "", 1);
     let output = without_titles(&output);
     let foreign: Vec<_> = sequences(&output)
         .into_iter()

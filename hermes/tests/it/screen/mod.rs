@@ -11,6 +11,7 @@ mod escapes;
 mod flood;
 mod killed;
 mod leaving;
+mod live;
 mod looks;
 mod menu;
 mod odd;

@@ -9,6 +9,7 @@ mod art;
 pub mod banner;
 pub mod children;
 pub mod diff;
+mod explored;
 mod frame;
 mod notice;
 mod output;
@@ -26,12 +27,13 @@ pub use approval::{Approval, Decided};
 pub use banner::Banner;
 pub use children::Children;
 pub use diff::Diff;
+pub use explored::Explored;
 pub use notice::{Kind, Notice};
 pub use output::Output;
 pub use reasoning::Reasoning;
 pub use recap::Recap;
 pub use said::Said;
-pub use todo::{Status, Task, Todo};
+pub use todo::Todo;
 pub use tool::Tool;
 
 use ratatui::text::Span;
@@ -57,6 +59,7 @@ pub enum Cell {
     Answer(Answer),
     Reasoning(Reasoning),
     Tool(Tool),
+    Explored(Explored),
     Children(Children),
     Diff(Diff),
     Todo(Todo),
@@ -76,6 +79,7 @@ impl Cell {
             Self::Answer(answer) => answer.rows(width, look),
             Self::Reasoning(reasoning) => reasoning.rows(width, look, detail),
             Self::Tool(tool) => tool.rows(width, look, detail),
+            Self::Explored(explored) => explored.rows(width, look, detail),
             Self::Children(children) => children.rows(width, look),
             Self::Diff(diff) => diff.rows(width, look, detail),
             Self::Todo(todo) => todo.rows(width, look),
@@ -119,7 +123,8 @@ macro_rules! into_cell {
 }
 
 into_cell!(
-    Said, Answer, Reasoning, Tool, Children, Diff, Todo, Notice, Approval, Recap, Banner, Output
+    Said, Answer, Reasoning, Tool, Explored, Children, Diff, Todo, Notice, Approval, Recap, Banner,
+    Output
 );
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use hermes_types::Outcome;
+use hermes_types::{Outcome, Step, StepStatus};
 use pretty_assertions::assert_eq;
 
 use super::status::{Bar, Context, Turn};
@@ -109,7 +109,7 @@ fn a_turn() {
 
 #[test]
 fn what_stands_beside_it() {
-    let task = |text: &str, status| Task {
+    let task = |text: &str, status| Step {
         text: text.to_owned(),
         status,
     };
@@ -127,14 +127,17 @@ fn what_stands_beside_it() {
     let inner = child(0, children::State::Failed, None, Vec::new());
     let cells = [
         Cell::from(Todo {
-            tasks: vec![
-                task("read the specification of the terminal", Status::Completed),
+            steps: vec![
+                task(
+                    "read the specification of the terminal",
+                    StepStatus::Completed,
+                ),
                 task(
                     "write the cells, every one of them with a snapshot",
-                    Status::InProgress,
+                    StepStatus::InProgress,
                 ),
-                task("report", Status::Pending),
-                task("rest", Status::Cancelled),
+                task("report", StepStatus::Pending),
+                task("rest", StepStatus::Cancelled),
             ],
         }),
         Cell::from(Children {
@@ -415,9 +418,9 @@ fn everything_fits_whatever_it_says() {
             )],
         }),
         Cell::from(Todo {
-            tasks: vec![Task {
+            steps: vec![Step {
                 text: nasty(),
-                status: Status::InProgress,
+                status: StepStatus::InProgress,
             }],
         }),
         Cell::from(Notice::warn(NASTY)),
@@ -469,6 +472,15 @@ fn everything_fits_whatever_it_says() {
         ),
         tool(NASTY, NASTY, tool::State::Preparing),
     ];
+    let looked = ["read_file", "search_files"].map(|name| Tool {
+        name: name.to_owned(),
+        about: nasty(),
+        state: ends[0].clone(),
+        preview: 0,
+    });
+    cells.push(Cell::from(Explored {
+        calls: looked.to_vec(),
+    }));
     cells.extend(ends.map(|state| tool(NASTY, NASTY, state)));
     let look = Look::plain();
     for columns in (1..=132).step_by(3).chain([10, 40, 80]) {

@@ -175,6 +175,21 @@ impl Tool {
     }
 }
 
+/// A row that begins as those of calls do, about something that is more than one call.
+pub(super) fn plain_head(tool: &str, told: &str, width: u16, look: &Look) -> Row {
+    let columns = usize::from(width);
+    let margin = if columns < NARROW { "" } else { "  " };
+    let sign = format!("{margin}{} ", one_line(look.tool_prefix()));
+    let verb = format!("{} ", pad(&cut(&one_line(look.verb(tool)), VERB), VERB));
+    let row = Row::from(vec![
+        Span::styled(sign, look.style(Role::Border)),
+        Span::raw(slot(look.emoji(tool))),
+        Span::styled(verb, look.style(Role::Label)),
+        Span::styled(one_line(told), look.style(Role::Text)),
+    ]);
+    clip(row, columns)
+}
+
 /// A picture with the space behind it. Terminals disagree about pictures with a variation selector: they
 /// get one space more, so that nothing is drawn over.
 fn slot(emoji: &str) -> String {

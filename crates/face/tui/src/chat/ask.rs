@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use hermes_types::{Answer, Consent, Question};
+use hermes_types::{Answer, Consent, Countdown, Question};
 
 use crate::input::{Editor, Pressed};
 
 /// Keys that were on their way when the question appeared answer nothing.
 const GUARD: Duration = Duration::from_millis(300);
+/// The session hears of somebody who is at a question no more often than this.
+const OFTEN: Duration = Duration::from_secs(1);
 
 /// What can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +41,10 @@ pub struct Asking {
     /// The command is shown in full.
     pub whole: bool,
     since: Instant,
-    pub until: Option<Instant>,
+    /// The time it has, if it is one that is shown.
+    pub countdown: Option<Countdown>,
+    /// When the session was last told that somebody is at it.
+    attended: Option<Instant>,
 }
 
 /// What became of a key.
@@ -70,7 +75,8 @@ impl Asking {
             editor,
             whole: false,
             since: now,
-            until: limit.map(|limit| now + limit),
+            countdown: limit.map(|limit| Countdown::new(limit, now)),
+            attended: None,
         }
     }
 
@@ -89,6 +95,18 @@ impl Asking {
             },
             None => self.choose(key),
         }
+    }
+
+    /// Somebody is at it, so its time stands still. True if the session has to hear of it.
+    pub fn attend(&mut self, now: Instant) -> bool {
+        let told = self.attended.is_some_and(|at| now < at + OFTEN);
+        if !told {
+            self.attended = Some(now);
+            if let Some(countdown) = &mut self.countdown {
+                countdown.attend(now);
+            }
+        }
+        !told
     }
 
     /// Pasted text goes where text is wanted.
@@ -298,6 +316,27 @@ mod tests {
         let once = Asking::new(1, approve("rm -r x", Consent::Once), Instant::now());
         let labels: Vec<_> = once.choices.iter().map(|c| c.label.as_str()).collect();
         assert_eq!(labels, ["Allow once", "Deny"]);
+    }
+
+    // spec: cli-tui §10.5
+    #[test]
+    fn the_time_stands_still_while_somebody_moves() {
+        let begun = Instant::now();
+        let at = |millis| begun + Duration::from_millis(millis);
+        let mut asking = Asking::new(1, approve("rm -r x", Consent::Always), begun);
+        assert!(asking.attend(at(10_000)));
+        // The session need not hear of every key.
+        assert!(!asking.attend(at(10_500)));
+        assert!(asking.attend(at(11_000)));
+        let countdown = asking.countdown.unwrap();
+        assert!(countdown.is_paused(at(15_999)));
+        assert_eq!(countdown.left(at(15_999)).as_secs(), 50);
+        assert_eq!(countdown.left(at(17_000)).as_secs(), 49);
+        let free = Question::Clarify {
+            question: "which?".to_owned(),
+            choices: Vec::new(),
+        };
+        assert!(Asking::new(2, free, begun).attend(begun));
     }
 
     #[test]

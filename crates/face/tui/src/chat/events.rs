@@ -9,12 +9,14 @@ use hermes_types::{
 
 use super::display::Progress;
 use super::effect::Effect;
+use super::growing::Closed;
 use super::recap;
 use super::room::Room;
 use super::turn::{Running, Turn, tree};
 use crate::cells::answer::Frame;
+use crate::cells::children::Task;
 use crate::cells::tool::{Ended, State};
-use crate::cells::{Answer, Approval, Children, Decided, Diff, Notice, Output, Tool};
+use crate::cells::{Answer, Approval, Children, Decided, Diff, Explored, Notice, Output, Tool};
 
 /// A call that has ended.
 struct Ran {
@@ -187,7 +189,22 @@ impl Room {
         }
         if let Some(turn) = &mut self.turn {
             let rows = turn.settle(self.size.width, &self.look);
+            if rows.is_empty() {
+                return;
+            }
+            self.close_group();
+            self.pace.settled(rows.len());
             self.transcript.show(rows);
+        }
+    }
+
+    /// Something that grew is complete.
+    fn closed(&mut self, closed: Option<Closed>) {
+        if let Some((rows, cell)) = closed {
+            self.close_group();
+            self.pace.close();
+            self.transcript.show(rows);
+            self.transcript.keep(cell);
         }
     }
 
@@ -197,66 +214,76 @@ impl Room {
         let Some(turn) = &mut self.turn else {
             return;
         };
-        if let Some((rows, cell)) = turn.close_answer(self.size.width, &self.look, self.style) {
-            self.transcript.show(rows);
-            self.transcript.keep(cell);
-        }
+        let closed = turn.close_answer(self.size.width, &self.look, self.style);
+        self.closed(closed);
     }
 
     fn close_reasoning(&mut self) {
         let Some(turn) = &mut self.turn else {
             return;
         };
-        if let Some((rows, cell)) = turn.close_reasoning(self.size.width, &self.look) {
-            self.transcript.show(rows);
-            self.transcript.keep(cell);
-        }
+        let closed = turn.close_reasoning(self.size.width, &self.look);
+        self.closed(closed);
     }
 
     fn tool_finished(&mut self, id: &str, ran: Ran, now: Instant) {
         let Some(turn) = &mut self.turn else {
             return;
         };
-        let Ran {
-            name,
-            about,
-            outcome,
-            took,
-            shown,
-        } = ran;
         let (running, children) = turn.finished(id);
-        let again = turn.last_tool == name;
-        turn.last_tool.clone_from(&name);
+        let again = turn.last_tool == ran.name;
+        turn.last_tool.clone_from(&ran.name);
         let wanted = match self.display.progress {
             Progress::Off => false,
-            Progress::New => !again || outcome != Outcome::Done,
+            Progress::New => !again || ran.outcome != Outcome::Done,
             Progress::All | Progress::Verbose => true,
         };
-        if wanted {
-            let output = running.as_ref().map(|tool| tool.output.join("\n"));
-            // What it was about before the result is known is shorter and says what was wanted.
-            let about = running.map_or(about, |Running { about, .. }| about);
-            let ended = Ended {
-                exit: shown.code,
-                ..Ended::new(outcome, took)
-            };
-            self.add(Tool {
-                name,
-                about,
-                state: State::Ended(ended),
-                preview: self.display.preview,
-            });
-            if !children.is_empty() {
-                let tasks = tree(&children, now);
-                self.add(Children { tasks });
-            }
-            let output = output.filter(|output| !output.is_empty());
-            if let (Progress::Verbose, Some(text)) = (self.display.progress, output) {
-                self.add(Output { text });
-            }
+        let listed = self.lists(&ran);
+        if wanted && !listed {
+            self.tell(&ran, running, tree(&children, now));
         }
+        let Ran { outcome, shown, .. } = ran;
         if self.display.diffs && outcome == Outcome::Done && !shown.diff.is_empty() {
             self.add(Diff::parse(&shown.diff, &self.dir));
+        }
+    }
+
+    /// Whether a call is told by the list of what is to be done, which is changed in its place.
+    fn lists(&mut self, ran: &Ran) -> bool {
+        let there = self.turn.as_ref().is_some_and(|turn| turn.plan.is_some());
+        let is_plan = ran.name == "todo" && (there || !ran.shown.plan.is_empty());
+        let shown = is_plan && ran.outcome == Outcome::Done;
+        if shown && self.display.progress != Progress::Off {
+            self.planned(ran.shown.plan.clone());
+        }
+        shown && self.display.progress != Progress::Verbose
+    }
+
+    /// A call and what it started, as finished rows; what only looked at something waits for more of its kind.
+    fn tell(&mut self, ran: &Ran, running: Option<Running>, tasks: Vec<Task>) {
+        let output = running.as_ref().map(|tool| tool.output.join("\n"));
+        let ended = Ended {
+            exit: ran.shown.code,
+            ..Ended::new(ran.outcome, ran.took)
+        };
+        let call = Tool {
+            name: ran.name.clone(),
+            // What it was about before the result is known is shorter and says what was wanted.
+            about: running.map_or(ran.about.clone(), |Running { about, .. }| about),
+            state: State::Ended(ended),
+            preview: self.display.preview,
+        };
+        let looked = ran.outcome == Outcome::Done && Explored::takes(&ran.name);
+        if looked && self.display.progress == Progress::All {
+            return self.explored(call);
+        }
+        self.add(call);
+        if !tasks.is_empty() {
+            self.add(Children { tasks });
+        }
+        let output = output.filter(|output| !output.is_empty());
+        if let (Progress::Verbose, Some(text)) = (self.display.progress, output) {
+            self.add(Output { text });
         }
     }
 
@@ -327,6 +354,8 @@ impl Room {
 
     fn turn_ended(&mut self, end: &TurnEnd, now: Instant) -> Vec<Effect> {
         self.close_answer();
+        self.close_group();
+        self.close_plan();
         let turn = self.turn.take();
         let lasted = turn.map(|turn| now - turn.began);
         self.standing.last_turn = lasted;

@@ -138,6 +138,11 @@ pub fn bytes(cell: &Cell) -> usize {
             Cell::Answer(answer) => answer.text.len(),
             Cell::Reasoning(reasoning) => reasoning.text.len(),
             Cell::Tool(tool) => tool.about.len(),
+            Cell::Explored(explored) => {
+                let calls = explored.calls.iter();
+                calls.map(|call| call.about.len() + 64).sum()
+            }
+            Cell::Todo(todo) => todo.steps.iter().map(|step| step.text.len() + 32).sum(),
             Cell::Notice(notice) => notice.text.len(),
             Cell::Output(output) => output.text.len(),
             Cell::Plain(text) => text.len(),
@@ -153,7 +158,7 @@ pub fn bytes(cell: &Cell) -> usize {
                 });
                 said.sum()
             }
-            Cell::Children(_) | Cell::Todo(_) | Cell::Approval(_) | Cell::Banner(_) => SMALL,
+            Cell::Children(_) | Cell::Approval(_) | Cell::Banner(_) => SMALL,
         }
 }
 

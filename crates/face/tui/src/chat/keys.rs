@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use hermes_session::Input;
 use hermes_types::{Answer, Question};
 
-use super::ask::Asked;
+use super::ask::{Asked, Asking};
 use super::effect::Effect;
 use super::room::Room;
 use crate::cells::{Approval, Decided};
@@ -34,6 +34,7 @@ impl Room {
         if self.hint.as_ref().is_some_and(|hint| hint.until <= now) {
             self.hint = None;
         }
+        self.first_until = self.first_until.filter(|until| now < *until);
         let fed = self.burst.tick(now);
         self.feed(fed, now)
     }
@@ -42,7 +43,7 @@ impl Room {
     pub fn paste(&mut self, text: &str, now: Instant) -> Vec<Effect> {
         let fed = self.burst.bracketed(now);
         let mut effects = self.feed(fed, now);
-        effects.extend(self.pasted(text, Pastes::insert));
+        effects.extend(self.pasted(text, now, Pastes::insert));
         effects
     }
 
@@ -50,15 +51,15 @@ impl Room {
         fed.into_iter()
             .flat_map(|fed| match fed {
                 Fed::Key(key) => self.press(key, now),
-                Fed::Paste(text) => self.pasted(&text, Pastes::insert_guessed),
+                Fed::Paste(text) => self.pasted(&text, now, Pastes::insert_guessed),
             })
             .collect()
     }
 
-    fn pasted(&mut self, text: &str, insert: Insert) -> Vec<Effect> {
+    fn pasted(&mut self, text: &str, now: Instant, insert: Insert) -> Vec<Effect> {
         if let Some(asking) = self.questions.current_mut() {
             asking.paste(text);
-            return Vec::new();
+            return attended(asking, now);
         }
         if let Some(search) = &mut self.search {
             search.insert(text);
@@ -230,10 +231,10 @@ impl Room {
         let Some(asking) = self.questions.current_mut() else {
             return Vec::new();
         };
-        let Asked::Answered(answer) = asking.key(key, now) else {
-            return Vec::new();
-        };
         let id = asking.id;
+        let Asked::Answered(answer) = asking.key(key, now) else {
+            return attended(asking, now);
+        };
         if let Some(asking) = self.questions.remove(id, now) {
             self.tell_answer(&asking.question, &answer);
         }
@@ -276,5 +277,14 @@ impl Room {
         let ghost = ghost.unwrap_or_default().to_owned();
         self.editor.set_ghost(&ghost);
         wanted.map(Effect::Complete).into_iter().collect()
+    }
+}
+
+/// Tells the session that somebody is at a question.
+fn attended(asking: &mut Asking, now: Instant) -> Vec<Effect> {
+    let id = asking.id;
+    match asking.attend(now) {
+        true => vec![Effect::Send(Input::Attend { id })],
+        false => Vec::new(),
     }
 }

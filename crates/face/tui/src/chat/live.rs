@@ -23,6 +23,8 @@ const INPUT: usize = 8;
 const MENU: usize = 12;
 /// Messages that wait and are in sight.
 const QUEUE: usize = 3;
+/// Columns of the sign before what is typed, whatever a skin says.
+const SYMBOL: usize = 12;
 /// Narrower screens do without rules.
 const NARROW: u16 = 64;
 
@@ -46,6 +48,7 @@ impl Room {
             Some(rows) => last(rows, spare),
             None => last(self.growing(now), spare),
         };
+        rows.splice(0..0, self.first_rows(now));
         rows.append(&mut above);
         let cursor = below.cursor.map(|cursor| Position {
             y: cursor.y + rows.len() as u16,
@@ -64,10 +67,13 @@ impl Room {
                 false => vec![self.spinner(Phase::Waiting, now)],
             };
         };
-        let mut rows = match self.display.streaming {
-            true => turn.tail(width, look),
-            false => Vec::new(),
-        };
+        let mut rows = self.group_rows();
+        if self.display.streaming {
+            let mut tail = turn.tail(width, look);
+            self.pace.frame(tail.len(), now);
+            tail.truncate(self.pace.tail());
+            rows.append(&mut tail);
+        }
         for tool in &turn.tools {
             let cell = Tool {
                 name: tool.name.clone(),
@@ -113,6 +119,7 @@ impl Room {
             };
             rows.push(self.spinner(phase, now));
         }
+        rows.extend(self.plan_rows());
         rows
     }
 
@@ -241,7 +248,7 @@ impl Room {
 
     /// The sign before what is typed says what is going on.
     fn dress_editor(&mut self) {
-        let symbol = self.look.branding().prompt_symbol.trim().to_owned();
+        let symbol = cut(&one_line(&self.look.branding().prompt_symbol), SYMBOL);
         let (prompt, placeholder) = match (&self.turn, self.display.busy) {
             (None, _) => (format!("{symbol} "), ""),
             (Some(turn), _) if turn.stopping => (format!("⚕ {symbol} "), "stopping …"),
@@ -332,11 +339,14 @@ fn question(asking: &Asking, now: Instant, width: u16, look: &Look) -> Vec<Row> 
 
 /// How long the question waits.
 fn left(asking: &Asking, now: Instant) -> String {
-    let left = asking
-        .until
-        .map(|until| until.saturating_duration_since(now));
-    left.map(|left| format!(" ({}s)", left.as_secs_f64().ceil()))
-        .unwrap_or_default()
+    let Some(countdown) = &asking.countdown else {
+        return String::new();
+    };
+    let left = countdown.left(now).as_secs_f64().ceil();
+    match countdown.is_paused(now) {
+        true => format!(" ({left}s, paused)"),
+        false => format!(" ({left}s)"),
+    }
 }
 
 fn indent(text: &str) -> String {

@@ -5,15 +5,18 @@
 
 mod act;
 mod ask;
+mod background;
 mod commands;
 mod display;
 mod effect;
 mod events;
+mod group;
 mod growing;
 mod keys;
 mod live;
 mod outside;
 mod over;
+mod pace;
 mod picture;
 mod queue;
 mod recap;
@@ -27,6 +30,7 @@ mod world;
 
 pub use picture::message;
 pub use run::{Error, run};
+pub use submit::{BUSY_TIP, busy_tip};
 pub use world::{Jobs, Joined, Left, Lists, Pickable, World};
 
 #[cfg(test)]

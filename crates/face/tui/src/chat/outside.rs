@@ -15,7 +15,7 @@ use tokio::io::AsyncReadExt;
 use super::room::Room;
 use super::run::Chat;
 use super::start;
-use crate::look::{Look, Skin};
+use crate::look::Skin;
 use crate::screen::restore_now;
 
 /// Programs that print the image in the clipboard, and when they are to be asked.
@@ -146,7 +146,7 @@ impl Chat {
         if !warnings.is_empty() {
             return;
         }
-        self.room.look = Look::on_terminal(skin, &self.world.env);
+        self.room.look = self.room.look.dressed(skin);
         self.room.notice(format!("skin: {name}"));
         self.keep("display.skin", json!(name));
         let room = &mut self.room;

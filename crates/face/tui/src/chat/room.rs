@@ -11,6 +11,7 @@ use hermes_types::{Message, ModelInfo, SessionId};
 use super::ask::Questions;
 use super::display::Display;
 use super::effect::Effect;
+use super::pace::Pace;
 use super::queue::Queue;
 use super::transcript::Transcript;
 use super::turn::Turn;
@@ -56,6 +57,8 @@ pub struct Room {
     pub transcript: Transcript,
     pub turn: Option<Turn>,
     pub questions: Questions,
+    /// How fast what streams in comes into sight.
+    pub pace: Pace,
     pub queue: Queue,
     pub editor: Editor,
     pub burst: Burst,
@@ -91,12 +94,16 @@ pub struct Room {
     pub cwd: String,
     /// The same, for what is read from there.
     pub dir: PathBuf,
+    /// Until then the first rows can still change.
+    pub first_until: Option<Instant>,
 }
 
 impl Room {
     /// Adds something finished to what is above the live region.
     pub fn add(&mut self, cell: impl Into<Cell>) {
         let cell = cell.into();
+        self.close_group();
+        self.pace.let_up();
         self.transcript.add(cell, self.size.width, &self.look);
     }
 
@@ -126,7 +133,15 @@ impl Room {
     pub fn is_moving(&self) -> bool {
         self.is_running()
             || !self.joined
-            || self.questions.current().is_some_and(|q| q.until.is_some())
+            || self
+                .questions
+                .current()
+                .is_some_and(|q| q.countdown.is_some())
+    }
+
+    /// Whether rows that have come will be in sight with the next frame only.
+    pub fn is_draining(&self) -> bool {
+        self.is_running() && self.questions.is_empty() && self.pace.is_waiting()
     }
 
     /// Says something for a moment.
@@ -176,10 +191,24 @@ impl Room {
     /// Everything that was said, nothing cut.
     pub fn in_full(&self) -> Vec<crate::Row> {
         let mut rows = self.transcript.in_full(self.size.width, &self.look);
+        rows.extend(self.group_rows());
         if let Some(turn) = &self.turn {
             rows.extend(turn.tail(self.size.width, &self.look));
         }
+        rows.extend(self.plan_rows());
         rows
+    }
+
+    /// Rows for the screen, each once; some come with the next frame.
+    pub fn take_fresh(&mut self, now: Instant) -> Vec<crate::Row> {
+        if self.holds_first(now) {
+            return Vec::new();
+        }
+        self.first_until = None;
+        if !self.questions.is_empty() {
+            self.pace.let_up();
+        }
+        self.transcript.take_all_but(self.pace.held())
     }
 
     /// Nothing runs any more: what waits is next.
@@ -196,6 +225,8 @@ impl Room {
     /// Everything finished again, with what has come of an answer that grows, at another width.
     pub fn history_rows(&mut self, width: u16) -> Vec<crate::Row> {
         self.transcript.take_fresh();
+        self.first_until = None;
+        self.pace.reveal();
         let mut rows = self.transcript.rows(width, &self.look);
         if let Some(turn) = &mut self.turn {
             rows.extend(turn.replay(width, &self.look, self.style));

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, EventStream, KeyEventKind};
+use crossterm::event::{Event, EventStream, KeyEvent, KeyEventKind};
 use futures::StreamExt;
 use hermes_session::{Feed, Input, Session};
 use hermes_types::AgentEvent;
@@ -18,6 +18,7 @@ use super::over::{Closed, Over};
 use super::room::Room;
 use super::turn::Turn;
 use super::world::{Jobs, Joined, Left, Lists, Pickable, World};
+use crate::input::Replies;
 use crate::markdown::Highlighter;
 use crate::menu::Candidate;
 use crate::screen::{Keyboard, Screen, Scrollback, Size, Terminal, Tty};
@@ -75,6 +76,8 @@ pub(super) struct Chat {
     title: String,
     /// Whoever stopped us let us go on.
     pub(super) continued: Signal,
+    /// What the terminal answers among the keys.
+    pub(super) replies: Replies,
 }
 
 /// The session is asked to end; whoever waits for it does not wait for ever.
@@ -135,7 +138,11 @@ impl Chat {
         let screen = Screen::new(terminal.out(), size, Scrollback::of(&world.env));
         let now = Instant::now();
         let mut room = Room::new(&world, size, now);
+        let screen = screen.linked(room.look.links());
         room.greet(&world);
+        if terminal.tells_background() {
+            room.hold_first(now);
+        }
         Ok(Self {
             room,
             world,
@@ -154,6 +161,7 @@ impl Chat {
             leaving: None,
             title: String::new(),
             continued: Terminal::continued()?,
+            replies: Replies::default(),
         })
     }
 
@@ -166,6 +174,7 @@ impl Chat {
         tokio::pin!(gone);
         self.draw()?;
         self.events = Some(EventStream::new());
+        self.ask_background()?;
         // After the first frame: nobody waits for colours.
         self.colours = Some(AbortOnDropHandle::new(
             TaskTracker::new().spawn_blocking(Highlighter::load),
@@ -256,13 +265,7 @@ impl Chat {
         let event = event?.ok()?;
         Some(match event {
             Event::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-            Event::Key(key) => match &mut self.over {
-                Some(over) => {
-                    let closed = over.key(key);
-                    self.close(closed)
-                }
-                None => self.room.key(key, now),
-            },
+            Event::Key(key) => self.heard(key, now),
             Event::Paste(text) => match &mut self.over {
                 Some(over) => {
                     over.paste(&text);
@@ -284,6 +287,16 @@ impl Chat {
             }
             Event::Mouse(_) => Vec::new(),
         })
+    }
+
+    pub(super) fn pressed(&mut self, key: KeyEvent, now: Instant) -> Vec<Effect> {
+        match &mut self.over {
+            Some(over) => {
+                let closed = over.key(key);
+                self.close(closed)
+            }
+            None => self.room.key(key, now),
+        }
     }
 
     /// What is over the chat is closed, or not.
@@ -363,7 +376,9 @@ impl Chat {
             self.room.ticks += 1;
             self.room.standing.servers = self.on.as_ref().and_then(|on| (on.servers)());
         }
-        self.room.tick(now)
+        let mut effects = self.heard_late(now);
+        effects.extend(self.room.tick(now));
+        effects
     }
 
     pub(super) fn resized(&mut self) {
@@ -392,6 +407,8 @@ impl Chat {
             leaving,
             hint,
             burst,
+            self.replies.deadline(),
+            self.room.first_until,
             self.screen.settles_at(),
         ]
         .into_iter()
@@ -410,9 +427,10 @@ impl Chat {
             self.terminal.title(&title)?;
             self.title = title;
         }
-        let fresh = self.room.transcript.take_fresh();
-        self.screen.push(fresh);
         let drawn = self.room.draw(now);
+        let fresh = self.room.take_fresh(now);
+        self.screen.push(fresh);
+        self.dirty = self.room.is_draining();
         self.screen.draw(&drawn.rows, drawn.cursor)
     }
 

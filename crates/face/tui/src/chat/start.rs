@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use hermes_home::Home;
 use hermes_home::config::Settings;
+use hermes_home::{Env, Home};
 use hermes_session::QuickCommands;
 
 use super::ask::Questions;
 use super::display::Display;
 use super::live::short_dir;
+use super::pace::Pace;
 use super::queue::Queue;
 use super::room::{Room, Standing};
 use super::submit::BUSY_TIP;
@@ -18,7 +19,7 @@ use super::world::World;
 use crate::cells::spinner::Indicator;
 use crate::cells::{Cell, Notice};
 use crate::input::{Burst, Editor, History, Keys, Limits, Pastes};
-use crate::look::{Look, Skin, load};
+use crate::look::{Links, Look, Skin, load, shows_links};
 use crate::markdown::Style;
 use crate::menu::Menu;
 use crate::screen::Size;
@@ -29,7 +30,7 @@ impl Room {
         let name = settings.text("display.skin");
         let (skin, warnings) = skin(home, name);
         let mut room = Self {
-            look: Look::on_terminal(skin, env),
+            look: look(skin, env),
             display: Display::read(settings),
             style: Style::parse(settings.text("display.final_response_markdown"))
                 .unwrap_or_default(),
@@ -37,6 +38,7 @@ impl Room {
             transcript: Transcript::default(),
             turn: None,
             questions: Questions::default(),
+            pace: Pace::default(),
             queue: Queue::default(),
             editor: editor(settings),
             burst: Burst::default(),
@@ -74,6 +76,7 @@ impl Room {
                 .unwrap_or_default(),
             cwd: short_dir(&world.cwd, &env.user_home()),
             dir: world.cwd.clone(),
+            first_until: None,
         };
         for warning in warnings {
             room.add(Notice::warn(warning));
@@ -90,6 +93,15 @@ impl Room {
         if !self.transcript.is_empty() {
             self.add(Cell::Plain(String::new()));
         }
+    }
+}
+
+/// How everything looks on the terminal that `env` tells of.
+fn look(skin: Skin, env: &Env) -> Look {
+    let look = Look::on_terminal(skin, env);
+    match shows_links(env) {
+        true => look.linked(Links::default()),
+        false => look,
     }
 }
 

@@ -17,6 +17,19 @@ use crate::text::one_line;
 /// The setting that remembers who was told about input while a turn runs.
 pub const BUSY_TIP: &str = "onboarding.seen.busy_input_prompt";
 
+/// What is told about it.
+pub fn busy_tip(busy: Busy) -> String {
+    let becomes = match busy {
+        Busy::Interrupt => "ends that turn and is next",
+        Busy::Queue => "waits for its end",
+        Busy::Steer => "guides it",
+    };
+    format!(
+        "What you type while a turn runs {becomes}. /busy interrupt, queue or steer changes that; \
+         /queue TEXT and /steer TEXT do it once."
+    )
+}
+
 impl Room {
     /// The owner pressed Enter.
     pub fn submit(&mut self, now: Instant) -> Vec<Effect> {
@@ -122,15 +135,7 @@ impl Room {
             return Vec::new();
         }
         self.knows_busy = true;
-        let now = match self.display.busy {
-            Busy::Interrupt => "ends that turn and is next",
-            Busy::Queue => "waits for its end",
-            Busy::Steer => "guides it",
-        };
-        self.notice(format!(
-            "What you type while a turn runs {now}. /busy interrupt, queue or steer changes that; \
-             /queue TEXT and /steer TEXT do it once."
-        ));
+        self.notice(busy_tip(self.display.busy));
         vec![Effect::Keep(BUSY_TIP, json!(true))]
     }
 

@@ -20,6 +20,8 @@ use crate::cells::Banner;
 use crate::menu::{Candidate, Files, Words};
 use crate::screen::Size;
 
+mod live;
+
 struct Nothing;
 
 impl Words for Nothing {

@@ -46,6 +46,18 @@ impl Transcript {
         std::mem::take(&mut self.fresh)
     }
 
+    /// The same without the last ones, which come later.
+    pub fn take_all_but(&mut self, held: usize) -> Vec<Row> {
+        let rest = self.fresh.len().saturating_sub(held);
+        let rest = self.fresh.split_off(rest);
+        std::mem::replace(&mut self.fresh, rest)
+    }
+
+    /// What [`take_all_but`](Self::take_all_but) would take.
+    pub fn fresh_but(&self, held: usize) -> &[Row] {
+        &self.fresh[..self.fresh.len().saturating_sub(held)]
+    }
+
     /// All of it again, as far as a screen takes it.
     pub fn rows(&self, width: u16, look: &Look) -> Vec<Row> {
         let mut parts = Vec::new();

@@ -6,6 +6,7 @@ use hermes_types::{AgentEvent, Child, Retrying};
 
 use crate::cells::answer::Frame;
 use crate::cells::children::{Last, State, Task};
+use crate::cells::{Explored, Todo};
 use crate::markdown::{Stream, Style};
 
 /// Lines of a running tool's output that are in sight.
@@ -25,6 +26,10 @@ pub struct Turn {
     pub stopping: bool,
     /// The tool the last line was about.
     pub last_tool: String,
+    /// Calls that are shown together, as long as nothing else comes between them.
+    pub explored: Explored,
+    /// What is to be done.
+    pub plan: Option<Todo>,
 }
 
 /// An answer as far as it has come.
@@ -91,6 +96,8 @@ impl Turn {
             retrying: None,
             stopping: false,
             last_tool: String::new(),
+            explored: Explored::default(),
+            plan: None,
         }
     }
 

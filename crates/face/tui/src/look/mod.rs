@@ -4,13 +4,16 @@ mod builtin;
 mod colour;
 mod depth;
 mod file;
+mod links;
 mod skin;
 mod style;
 mod tools;
 
 pub use colour::Rgb;
 pub use depth::{Background, Depth, Target};
+pub(crate) use depth::{shows_links, tells_background};
 pub use file::load;
+pub use links::{Link, Links};
 pub use skin::{Branding, Colors, Skin, Spinner};
 
 use hermes_home::Env;
@@ -77,6 +80,8 @@ pub struct Look {
     colors: Colors,
     depth: Depth,
     background: Background,
+    /// `None`: the terminal is not known to show text that leads somewhere.
+    links: Option<Links>,
 }
 
 impl Look {
@@ -86,12 +91,43 @@ impl Look {
             skin,
             depth,
             background: Background::Unknown,
+            links: None,
         }
     }
 
     /// As far as the terminal that `env` tells of can show it.
     pub fn on_terminal(skin: Skin, env: &Env) -> Self {
-        Self::new(skin, Depth::detect(env, Target::Terminal)).on(Background::detect(env))
+        let look = Self::new(skin, Depth::detect(env, Target::Terminal));
+        look.on(Background::detect(env))
+    }
+
+    /// The same with text that leads somewhere.
+    #[must_use]
+    pub fn linked(mut self, links: Links) -> Self {
+        self.links = Some(links);
+        self
+    }
+
+    /// Another skin on the same terminal.
+    #[must_use]
+    pub fn dressed(&self, skin: Skin) -> Self {
+        let look = Self::new(skin, self.depth).on(self.background);
+        Self {
+            links: self.links.clone(),
+            ..look
+        }
+    }
+
+    /// The style of text that leads to an address.
+    pub fn leading(&self, style: Style, address: &str) -> Style {
+        match &self.links {
+            Some(links) => links.mark(style, address),
+            None => style,
+        }
+    }
+
+    pub fn links(&self) -> Links {
+        self.links.clone().unwrap_or_default()
     }
 
     /// Without a colour: for tests and for terminals that have none.

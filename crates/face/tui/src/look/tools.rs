@@ -20,6 +20,8 @@ const TABLE: &[(&str, &str, &str)] = &[
     ("write_file", "✍️", "write"),
     ("patch", "🔧", "patch"),
     ("search_files", "🔎", "grep"),
+    // Several of the above, as one.
+    ("explored", "🔎", "explored"),
     ("web_search", "🔍", "search"),
     ("web_extract", "📄", "fetch"),
     ("browser_navigate", "🌐", "navigate"),

@@ -4,7 +4,7 @@ use ratatui::style::Style as Paint;
 use ratatui::text::Span;
 
 use super::code::Colouring;
-use super::inline::{Inline, Marks, Piece};
+use super::inline::{Inline, Marks, Piece, Text, addresses};
 use super::tree::{Block, Code, Item, Kind, List};
 use super::{Style, table};
 use crate::Row;
@@ -116,23 +116,43 @@ impl<'a> Printer<'a> {
     pub fn lines(&self, text: &Inline, base: Paint) -> Vec<Row> {
         let mut lines = vec![Vec::new()];
         for piece in text {
-            let (text, marks) = match piece {
-                Piece::Text(text, marks) => (text, marks),
+            let text = match piece {
+                Piece::Text(text) => text,
                 Piece::Break => {
                     lines.push(Vec::new());
                     continue;
                 }
             };
-            if marks.aside && self.style != Style::Render {
+            if text.marks.aside && self.style != Style::Render {
                 continue;
             }
-            // Code can hold a line break; between words it is a space.
-            let text = harmless(&text.replace('\n', " "));
             if let Some(line) = lines.last_mut() {
-                line.push(Span::styled(text, base.patch(self.marked(*marks))));
+                line.extend(self.spans(text, base));
             }
         }
         lines.into_iter().map(Row::from).collect()
+    }
+
+    /// A piece of text, in parts where only some of it leads somewhere.
+    fn spans(&self, piece: &Text, base: Paint) -> Vec<Span<'static>> {
+        let paint = base.patch(self.marked(piece.marks));
+        // Code can hold a line break; between words it is a space.
+        let text = harmless(&piece.text.replace('\n', " "));
+        match &piece.leads {
+            _ if self.style != Style::Render => vec![Span::styled(text, paint)],
+            Some(address) => vec![Span::styled(text, self.look.leading(paint, address))],
+            None if piece.marks.code => vec![Span::styled(text, paint)],
+            None => {
+                let paint = |part: &str, is_address| match is_address {
+                    true => self.look.leading(paint, part),
+                    false => paint,
+                };
+                let parts = addresses(&text).into_iter();
+                parts
+                    .map(|(part, is)| Span::styled(part.to_owned(), paint(part, is)))
+                    .collect()
+            }
+        }
     }
 
     fn marked(&self, marks: Marks) -> Paint {
@@ -168,7 +188,7 @@ impl<'a> Printer<'a> {
 
     fn code(&self, code: &Code, columns: usize) -> Vec<Row> {
         let info = code.info.as_deref().unwrap_or_default();
-        let mut rows = self.code_label(info);
+        let mut rows = self.code_label(info, columns);
         let mut colouring = self.colouring(info, code.text.len());
         let text = code.text.strip_suffix('\n').unwrap_or(&code.text);
         if !code.text.is_empty() {
@@ -179,11 +199,11 @@ impl<'a> Printer<'a> {
     }
 
     /// The row that says which language follows.
-    pub fn code_label(&self, info: &str) -> Vec<Row> {
+    pub fn code_label(&self, info: &str, columns: usize) -> Vec<Row> {
         let name = language(info);
         match (self.style, name) {
             (Style::Render, name) if !name.is_empty() => {
-                let label = crate::text::cut(&harmless(name), self.columns.min(40));
+                let label = crate::text::cut(&harmless(name), columns.min(40));
                 vec![Row::from(Span::styled(label, self.paint(Role::Faint)))]
             }
             _ => Vec::new(),

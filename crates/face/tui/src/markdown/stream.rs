@@ -226,7 +226,7 @@ impl Stream {
                     return Vec::new();
                 };
                 let mut rows = printer.above(&block.kind, block.gap, self.before);
-                rows.extend(printer.code_label(info));
+                rows.extend(printer.code_label(info, printer.columns));
                 fence.colouring = printer.colouring(info, 0);
                 self.settled += line.len() + 1;
                 self.before = Before::Other;

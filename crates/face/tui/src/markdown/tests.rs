@@ -8,6 +8,8 @@ use super::*;
 use crate::look::{Depth, Skin};
 use crate::text::width;
 
+mod hard;
+
 /// There is one thread for colours in a process.
 static COLOURS: Mutex<()> = Mutex::new(());
 
@@ -342,6 +344,22 @@ fn line() -> impl Strategy<Value = String> {
         "*open",
         "close*",
         "https://example.com/a_b_c",
+        "> > - ```a_language_with_a_very_long_name",
+        "> > - ~~~",
+        "  - ```another_language_with_a_long_name",
+        "> | wide table | in a quote |",
+        "> |---|---|",
+        "> | 漢字漢字漢字 | 1 |",
+        ">   - nested in a quote",
+        ">     more of it 漢字漢字漢字漢字漢字漢字漢字漢字",
+        "1000000000. big",
+        "    1234567890. code or item",
+        "漢\tb\tc",
+        "👩\u{200d}👩\u{200d}👧\u{200d}👦\u{200d}",
+        "\u{feff}\u{200b}\u{ad}x\u{2028}y",
+        "[l](https://example.com/漢 'title')",
+        "![alt *text*](data:image/png;base64,AAAA)",
+        "word_that_is_longer_than_most_screens_and_has_no_blank_in_it_at_all_really_none",
     ]);
     fixed.prop_map(str::to_owned)
 }

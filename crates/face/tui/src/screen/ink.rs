@@ -4,6 +4,7 @@ use ratatui::style::{Color, Modifier, Style};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::Row;
+use crate::look::{Link, Links};
 use crate::text::grapheme_width;
 
 const MODIFIERS: [(Modifier, &str); 9] = [
@@ -20,11 +21,12 @@ const MODIFIERS: [(Modifier, &str); 9] = [
 
 /// What draws `row` from the left edge on and blanks the rest of the line. It ends without any style. Colours of
 /// underlines are left out: terminals that don't know them show something else instead.
-pub(super) fn ink(row: &Row, columns: u16) -> String {
+pub(super) fn ink(row: &Row, columns: u16, links: &Links) -> String {
     let mut pen = Pen::default();
     let mut left = usize::from(columns);
     'row: for span in &row.spans {
         let style = row.style.patch(span.style);
+        let link = links.of(style);
         for grapheme in span.content.graphemes(true) {
             debug_assert!(is_printable(grapheme), "a control character in {row:?}");
             let shown = if is_printable(grapheme) {
@@ -37,10 +39,12 @@ pub(super) fn ink(row: &Row, columns: u16) -> String {
                 break 'row;
             }
             left -= wide;
+            pen.lead(link.as_ref());
             pen.change(style);
             pen.bytes.push_str(shown);
         }
     }
+    pen.lead(None);
     pen.change(Style::new());
     if left > 0 {
         // Behind a full line this would take its last character away.
@@ -57,6 +61,8 @@ fn is_printable(grapheme: &str) -> bool {
 struct Pen {
     bytes: String,
     now: Look,
+    /// The number of the link that is open.
+    link: Option<u32>,
 }
 
 /// What of a style reaches the terminal.
@@ -68,6 +74,20 @@ struct Look {
 }
 
 impl Pen {
+    /// Opens and closes links. The number tells the terminal which parts of several rows are one.
+    fn lead(&mut self, link: Option<&Link>) {
+        let next = link.map(|link| link.number);
+        if next == self.link {
+            return;
+        }
+        self.link = next;
+        let opening = match link {
+            Some(Link { number, address }) => format!("\x1b]8;id=h{number};{address}\x1b\\"),
+            None => "\x1b]8;;\x1b\\".to_owned(),
+        };
+        self.bytes.push_str(&opening);
+    }
+
     fn change(&mut self, style: Style) {
         let color = |color: Option<Color>| color.filter(|color| *color != Color::Reset);
         let next = Look {
@@ -144,7 +164,7 @@ mod tests {
     #[test]
     fn styles_change_only_where_they_differ() {
         let check = |spans: Vec<Span<'static>>, expected: &str| {
-            assert_eq!(ink(&Row::from(spans), 10), expected);
+            assert_eq!(ink(&Row::from(spans), 10, &Links::default()), expected);
         };
         check(vec!["a".into(), "b".into()], "ab\x1b[K");
         check(
@@ -176,13 +196,37 @@ mod tests {
     #[test]
     fn the_style_of_a_row_is_under_those_of_its_spans() {
         let row = Row::from(vec!["a".into(), "b".not_bold()]).bold().red();
-        assert_eq!(ink(&row, 3), "\x1b[1;31ma\x1b[0;31mb\x1b[m\x1b[K");
+        assert_eq!(
+            ink(&row, 3, &Links::default()),
+            "\x1b[1;31ma\x1b[0;31mb\x1b[m\x1b[K"
+        );
+    }
+
+    #[test]
+    fn a_link_is_closed_where_its_text_ends() {
+        let links = Links::default();
+        let to = |address| links.mark(Style::new(), address);
+        let row = Row::from(vec![
+            Span::from("a"),
+            Span::styled("bc", to("https://x.example/\x1b\\\x07")),
+            Span::styled("d", to("https://x.example/\\").bold()),
+            Span::styled("e", to("javascript:x")),
+        ]);
+        let (open, close) = ("\x1b]8;id=h0;https://x.example/\\\x1b\\", "\x1b]8;;\x1b\\");
+        assert_eq!(
+            ink(&row, 9, &links),
+            format!("a{open}bc\x1b[1md{close}\x1b[me\x1b[K")
+        );
+        // Cut within it.
+        assert_eq!(ink(&row, 2, &links), format!("a{open}b{close}"));
+        // For somebody who does not know it, it is text.
+        assert_eq!(ink(&row, 9, &Links::default()), "abc\x1b[1md\x1b[me\x1b[K");
     }
 
     #[test]
     fn nothing_is_wider_than_the_screen() {
         let check = |text: &'static str, columns, expected: &str| {
-            assert_eq!(ink(&Row::raw(text), columns), expected);
+            assert_eq!(ink(&Row::raw(text), columns, &Links::default()), expected);
         };
         check("abc", 3, "abc");
         check("abcd", 3, "abc");
@@ -202,7 +246,7 @@ mod tests {
     #[test]
     #[cfg_attr(debug_assertions, should_panic(expected = "a control character"))]
     fn control_characters_are_refused() {
-        let bytes = ink(&Row::raw("a\x1b[2Jb"), 10);
+        let bytes = ink(&Row::raw("a\x1b[2Jb"), 10, &Links::default());
         assert_eq!(bytes, "a\u{fffd}[2Jb\x1b[K");
     }
 }

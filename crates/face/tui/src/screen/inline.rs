@@ -13,6 +13,7 @@ use hermes_home::Env;
 use super::ink::ink;
 use super::{BEGIN, END, Position, SHOW_CURSOR, Size};
 use crate::Row;
+use crate::look::Links;
 
 /// As many finished rows are written again when everything is drawn anew, and wait at most while nothing is drawn.
 pub const HISTORY_ROWS: usize = 5_000;
@@ -36,6 +37,8 @@ pub struct Screen<W> {
     settles_at: Option<Instant>,
     /// The width was another one meanwhile, whatever it is now.
     rewrapped: bool,
+    /// What the numbers in styles mean.
+    links: Links,
 }
 
 /// What can be done about rows that have left the screen.
@@ -91,7 +94,14 @@ impl<W: Write> Screen<W> {
             redraw: Redraw::Changes,
             settles_at: None,
             rewrapped: false,
+            links: Links::default(),
         }
+    }
+
+    /// Rows can lead somewhere.
+    #[must_use]
+    pub fn linked(self, links: Links) -> Self {
+        Self { links, ..self }
     }
 
     pub fn size(&self) -> Size {
@@ -197,9 +207,11 @@ impl<W: Write> Screen<W> {
     fn fit(&self, live: &[Row], cursor: Option<Position>) -> (Vec<String>, Cursor) {
         let hidden = live.len().saturating_sub(usize::from(self.size.height));
         let kept = live.iter().skip(hidden);
-        let mut rows: Vec<_> = kept.map(|row| ink(row, self.size.width)).collect();
+        let mut rows: Vec<_> = kept
+            .map(|row| ink(row, self.size.width, &self.links))
+            .collect();
         if rows.is_empty() {
-            rows.push(ink(&Row::default(), self.size.width));
+            rows.push(ink(&Row::default(), self.size.width, &self.links));
         }
         let y = cursor.and_then(|cursor| usize::from(cursor.y).checked_sub(hidden));
         let cursor = match (cursor, y) {
@@ -237,7 +249,7 @@ impl<W: Write> Screen<W> {
         let leftover = self.shown.len() > self.pending.len() + rows.len();
         go(frame, self.at, 0);
         for row in self.pending.drain(..) {
-            frame.push_str(&ink(&row, self.size.width));
+            frame.push_str(&ink(&row, self.size.width, &self.links));
             frame.push_str("\r\n");
         }
         for (index, row) in rows.iter().enumerate() {

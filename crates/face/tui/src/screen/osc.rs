@@ -11,6 +11,8 @@ const LABEL_COLUMNS: usize = 200;
 /// More than this many bytes are dropped without a word by common terminals.
 pub(super) const COPY_MAX: usize = 56_000;
 
+pub(super) const ASK_BACKGROUND: &str = "\x1b]11;?\x1b\\";
+
 /// The program that shows us, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Program {

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use super::ink::ink;
 use super::{BEGIN, END, Position, SHOW_CURSOR, Size, restore};
 use crate::Row;
+use crate::look::Links;
 
 /// As long as it lives, the terminal shows this instead of the normal screen. Dropping it brings back what was
 /// there, with the cursor where it was; a [`Screen`](super::Screen) must not draw meanwhile, and has to be
@@ -45,11 +46,10 @@ impl<W: Write> Overlay<W> {
     /// Shows `rows` from the top; lines below them are blank, rows that don't fit are cut off.
     pub fn draw(&mut self, rows: &[Row], cursor: Option<Position>) -> io::Result<()> {
         let kept = rows.iter().take(self.size.height.into());
-        let mut lines: Vec<_> = kept.map(|row| ink(row, self.size.width)).collect();
-        lines.resize(
-            self.size.height.into(),
-            ink(&Row::default(), self.size.width),
-        );
+        let nowhere = Links::default();
+        let line = |row: &Row| ink(row, self.size.width, &nowhere);
+        let mut lines: Vec<_> = kept.map(line).collect();
+        lines.resize(self.size.height.into(), line(&Row::default()));
         if lines == self.shown && cursor == self.cursor {
             return Ok(());
         }
@@ -80,7 +80,7 @@ impl<W: Write> Drop for Overlay<W> {
 }
 
 fn blank(size: Size) -> Vec<String> {
-    vec![ink(&Row::default(), size.width); size.height.into()]
+    vec![ink(&Row::default(), size.width, &Links::default()); size.height.into()]
 }
 
 #[cfg(test)]

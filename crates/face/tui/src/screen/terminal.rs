@@ -15,6 +15,7 @@ use super::gone::{Gone, Watch};
 use super::osc::{self, COPY_MAX, Program};
 use super::restore::{self, Entered, restore_now};
 use super::tty::Tty;
+use crate::look::tells_background;
 
 /// Terminals that tell no size, such as serial lines, are taken for this.
 const USUAL: Size = Size {
@@ -32,6 +33,8 @@ pub struct Terminal {
     tty: Tty,
     program: Program,
     keyboard: bool,
+    /// It may be asked what its background is.
+    tells_background: bool,
     watch: Watch,
 }
 
@@ -64,6 +67,7 @@ impl Terminal {
             tty,
             program: Program::of(env),
             keyboard,
+            tells_background: tells_background(env),
         };
         terminal.take()?;
         Ok(terminal)
@@ -116,6 +120,18 @@ impl Terminal {
         restore::note(|entered| first = entered.title.replace(words.to_owned()).is_none());
         let save = if first { "\x1b[22;0t" } else { "" };
         self.write(&format!("{save}{}", osc::title(words)))
+    }
+
+    pub fn tells_background(&self) -> bool {
+        self.tells_background
+    }
+
+    /// Asks what the background is, where that is understood. The answer comes among the keys, or never.
+    pub fn ask_background(&mut self) -> io::Result<bool> {
+        if self.tells_background {
+            self.write(osc::ASK_BACKGROUND)?;
+        }
+        Ok(self.tells_background)
     }
 
     pub fn bell(&mut self) -> io::Result<()> {
