@@ -47,7 +47,10 @@ fn clear_empties_the_screen() {
     let mut chat = command(&bench.home, &[]).pty(40, 110);
     chat.wait_for("/help for commands", WAIT);
     chat.send("other\r");
-    chat.wait_for("Something else.", WAIT);
+    // What is typed before the turn is over has to wait.
+    let is_over =
+        |screen: &str| screen.contains("Something else.") && screen.trim_end().ends_with("\n>");
+    chat.wait_until(is_over, WAIT);
     chat.send("/clear now\r");
     let screen = chat.wait_until(
         |screen| screen.contains("new session") && !screen.contains("Something else."),
