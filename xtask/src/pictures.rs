@@ -10,7 +10,7 @@ use crate::{command, workspace};
 pub fn run(mut args: Args) -> Result<()> {
     let profile = match args.flag("--debug") {
         true => "dev",
-        false => "release",
+        false => "dist",
     };
     args.words(&[])?;
     let hermes = command::build_program(profile, "hermes")?;

@@ -63,7 +63,7 @@ pub fn run(mut args: Args) -> Result<()> {
     let wanted = args.words(&known)?;
 
     let setup = Setup {
-        hermes: command::build_program("release", "hermes")?,
+        hermes: command::build_program("dist", "hermes")?,
         theirs: cache::hermes_agent(PYTHON)?,
         quick,
     };

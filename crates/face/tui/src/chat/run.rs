@@ -30,7 +30,9 @@ const TICK: Duration = Duration::from_millis(125);
 /// A frame that took this long is worth a line in the log, for whoever looks at everything.
 const SLOW: Duration = Duration::from_millis(4);
 /// Text that came all at once is taken in parts, with keys and frames in between.
-const PART: usize = 8 * 1024;
+const PART: usize = 4 * 1024;
+/// So many finished rows are not left for the next frame: a terminal takes its time for each.
+const MANY: usize = 48;
 
 /// Why there was no chat.
 #[derive(Debug, thiserror::Error)]
@@ -251,7 +253,8 @@ impl Chat {
         if self.is_gone() {
             return Ok(None);
         }
-        if pressed || now - self.drawn >= FRAME {
+        let many = self.room.transcript.fresh() >= MANY;
+        if pressed || many || now - self.drawn >= FRAME {
             self.draw()?;
         }
         Ok(None)

@@ -58,6 +58,11 @@ impl Transcript {
         &self.fresh[..self.fresh.len().saturating_sub(held)]
     }
 
+    /// How many rows wait for the screen.
+    pub fn fresh(&self) -> usize {
+        self.fresh.len()
+    }
+
     /// All of it again, as far as a screen takes it.
     pub fn rows(&self, width: u16, look: &Look) -> Vec<Row> {
         let mut parts = Vec::new();
