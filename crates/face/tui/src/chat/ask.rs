@@ -318,7 +318,6 @@ mod tests {
         assert_eq!(labels, ["Allow once", "Deny"]);
     }
 
-    // spec: cli-tui §10.5
     #[test]
     fn the_time_stands_still_while_somebody_moves() {
         let begun = Instant::now();
