@@ -87,7 +87,7 @@ fn row(task: &Task, stem: &str, width: u16, look: &Look) -> Row {
         (Some(last), State::Running) => {
             let about = one_line(&last.about);
             let picture = look.emoji(&last.tool);
-            format!(" · {picture} {} {about}", one_line(look.verb(&last.tool)))
+            format!(" · {picture} {} {about}", one_line(&look.verb(&last.tool)))
         }
         _ => String::new(),
     };

@@ -92,7 +92,7 @@ impl Explored {
                     about.push(text);
                 }
             }
-            let verb = run.first().map(|call| look.verb(&call.name).to_owned());
+            let verb = run.first().map(|call| look.verb(&call.name).into_owned());
             let verb = format!(
                 "{}{} ",
                 " ".repeat(margin),

@@ -133,7 +133,8 @@ impl Tool {
 
     fn ended(&self, ended: &Ended, columns: usize, look: &Look) -> Row {
         let picture = slot(look.emoji(&self.name));
-        let verb = cut(&one_line(look.verb(&self.name)), VERB);
+        // Names of others may take more: nothing else says what was called.
+        let verb = cut(&one_line(&look.verb(&self.name)), VERB.max(columns / 3));
         let took = format!("  {}", time::short(ended.took));
         let suffix = ended.suffix();
         let prefix = one_line(look.tool_prefix());
@@ -180,7 +181,7 @@ pub(super) fn plain_head(tool: &str, told: &str, width: u16, look: &Look) -> Row
     let columns = usize::from(width);
     let margin = if columns < NARROW { "" } else { "  " };
     let sign = format!("{margin}{} ", one_line(look.tool_prefix()));
-    let verb = format!("{} ", pad(&cut(&one_line(look.verb(tool)), VERB), VERB));
+    let verb = format!("{} ", pad(&cut(&one_line(&look.verb(tool)), VERB), VERB));
     let row = Row::from(vec![
         Span::styled(sign, look.style(Role::Border)),
         Span::raw(slot(look.emoji(tool))),

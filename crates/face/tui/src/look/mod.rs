@@ -16,6 +16,8 @@ pub use file::load;
 pub use links::{Link, Links};
 pub use skin::{Branding, Colors, Skin, Spinner};
 
+use std::borrow::Cow;
+
 use hermes_home::Env;
 use ratatui::style::{Color, Style};
 
@@ -192,9 +194,16 @@ impl Look {
         }
     }
 
-    /// What a tool does, in one short word.
-    pub fn verb<'a>(&self, tool: &'a str) -> &'a str {
-        tools::named(tool).map_or(tool, |named| named.verb)
+    /// What a tool does: one short word, or what others call theirs.
+    pub fn verb<'a>(&self, tool: &'a str) -> Cow<'a, str> {
+        if let Some(named) = tools::named(tool) {
+            return named.verb.into();
+        }
+        let remote = tool.strip_prefix("mcp__");
+        match remote.and_then(|name| name.split_once("__")) {
+            Some((server, tool)) => format!("{server} {tool}").into(),
+            None => tool.into(),
+        }
     }
 }
 
@@ -246,5 +255,6 @@ mod tests {
         assert_eq!(look.emoji("mcp_x_y"), "⚡");
         assert_eq!(look.verb("terminal"), "$");
         assert_eq!(look.verb("mcp_x_y"), "mcp_x_y");
+        assert_eq!(look.verb("mcp__team__list_notes"), "team list_notes");
     }
 }
