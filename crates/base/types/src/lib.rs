@@ -23,7 +23,9 @@ pub use journal::{Journal, Shorter};
 pub use memory::{
     Exchange, MemoryNews, MemoryProvider, MemorySession, MemoryWrite, SwitchedBy, WriteOrigin,
 };
-pub use message::{Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall};
+pub use message::{
+    Content, FunctionCall, ImageUrl, KnownPart, Message, Part, Role, ToolCall, image_kind,
+};
 pub use model::{
     Cost, Effort, Finish, ModelClient, ModelError, ModelErrorKind, ModelEvent, ModelInfo,
     ModelReply, ModelRequest, Models, Payee, Purpose, Retrying, Speed, Switched, ToolDef, Usage,

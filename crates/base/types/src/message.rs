@@ -92,6 +92,17 @@ pub struct ImageUrl {
     pub extra: Map<String, Value>,
 }
 
+/// What an image is by its first bytes, as in `image/png`; `None` if no model takes such images.
+pub fn image_kind(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Some("png"),
+        [0xff, 0xd8, 0xff, ..] => Some("jpeg"),
+        [b'G', b'I', b'F', b'8', ..] => Some("gif"),
+        bytes if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") => Some("webp"),
+        _ => None,
+    }
+}
+
 /// A model's wish to run a tool. `arguments` is the text the model wrote, valid JSON or not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {

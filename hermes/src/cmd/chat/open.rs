@@ -166,21 +166,12 @@ impl Ready {
             hands.learning.tell(outside);
         }
         if let Some(mcp) = &hands.mcp {
-            let limit = app
-                .settings
-                .number("mcp_discovery_timeout")
-                .clamp(0.0, 3600.0);
-            mcp.live.settled(Duration::from_secs_f64(limit)).await;
+            let limit = app.settings.number("mcp_discovery_timeout");
+            let limit = Duration::from_secs_f64(limit.clamp(0.0, 3600.0));
+            mcp.live.settled(limit).await;
         }
         let preloaded = learning::preloaded(app, talk, hands.skills.as_deref()).await?;
-        // A conversation keeps the prompt it began with: what is new is said in the next message.
-        let mut preface = String::new();
-        if let Which::Existing(_) = &self.which {
-            let checkout = place.checkout();
-            let checkout = checkout.map(|checkout| format!("[{}]\n\n", checkout.note()));
-            let skills = preloaded.as_ref().map(|skills| format!("{skills}\n\n"));
-            preface = [checkout, skills].into_iter().flatten().collect();
-        }
+        let preface = preface(&self.which, place, preloaded.as_deref());
         let person = presence.is_person();
         if person {
             let problems = hands.memory().map(|memory| memory.problems());
@@ -215,33 +206,56 @@ impl Ready {
             store: self.store,
         };
         let (session, live, feed) = Session::open(opening).await?;
-        let mut live = live
-            .with_jobs(hands.stop_jobs())
-            .with_rollback(hands.rollback())
-            .with_reload(reload(app, &self.models))
-            .with_references(hands.references(app))
+        let live = equipped(live, app, &hands, &self.models, presence)
             .with_preface(preface)
-            .with_permissions(hands.forget())
-            .with_controls(hands.controls(app))
-            .with_quick_commands(hands.quick(app))
-            .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
-            .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
-            .with_skills(hands.skills.clone())
-            .with_learned(hands.learned(app))
-            .with_outside_memory(outside)
-            .with_spending(spending(app))
-            .with_witness(hands.witness.clone());
-        if person {
-            live = live.with_review(hands.review(app));
-        }
-        if presence == Presence::Person {
-            live = live.with_curator(curator::of(app));
-        }
-        if presence.is_for_one_turn() {
-            live = live.for_one_turn();
-        }
+            .with_outside_memory(outside);
         Ok(((session, live, feed), hands))
     }
+}
+
+/// A conversation keeps the prompt it began with: what is new is said in the next message.
+fn preface(which: &Which, place: &Place, preloaded: Option<&str>) -> String {
+    if !matches!(which, Which::Existing(_)) {
+        return String::new();
+    }
+    let checkout = place.checkout();
+    let checkout = checkout.map(|checkout| format!("[{}]\n\n", checkout.note()));
+    let skills = preloaded.map(|skills| format!("{skills}\n\n"));
+    [checkout, skills].into_iter().flatten().collect()
+}
+
+/// Everything a session can be asked to do besides answering.
+fn equipped(
+    live: Live,
+    app: &App,
+    hands: &Hands,
+    models: &Arc<RoutedModels>,
+    presence: Presence,
+) -> Live {
+    let mut live = live
+        .with_jobs(hands.stop_jobs())
+        .with_rollback(hands.rollback())
+        .with_reload(reload(app, models))
+        .with_references(hands.references(app))
+        .with_permissions(hands.forget())
+        .with_controls(hands.controls(app))
+        .with_quick_commands(hands.quick(app))
+        .with_servers(hands.mcp.as_ref().map(|mcp| mcp.for_session(app)))
+        .with_personalities(Personalities::new(&app.home, &app.settings, &app.env))
+        .with_skills(hands.skills.clone())
+        .with_learned(hands.learned(app))
+        .with_spending(spending(app))
+        .with_witness(hands.witness.clone());
+    if presence.is_person() {
+        live = live.with_review(hands.review(app));
+    }
+    if presence == Presence::Person {
+        live = live.with_curator(curator::of(app));
+    }
+    if presence.is_for_one_turn() {
+        live = live.for_one_turn();
+    }
+    live
 }
 
 /// Starts the MCP servers this session may use.

@@ -8,6 +8,7 @@ use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hermes_home::{Home, Modes, replace_file};
+use hermes_types::image_kind;
 use ring::digest::{SHA256, digest};
 
 /// Larger things are described, not stored.
@@ -49,7 +50,7 @@ impl Caches {
     }
 
     pub(super) fn image(&self, data: &str, mime: &str) -> Stored {
-        let name = |bytes: &[u8]| format!("img_{}.{}", mark(bytes), image_kind(bytes, mime));
+        let name = |bytes: &[u8]| format!("img_{}.{}", mark(bytes), image_extension(bytes, mime));
         self.store(&self.images, data, name)
     }
 
@@ -123,28 +124,12 @@ fn mark(bytes: &[u8]) -> String {
 }
 
 /// What the bytes say counts more than what the server says.
-fn image_kind(bytes: &[u8], mime: &str) -> &'static str {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => "png",
-        [0xff, 0xd8, 0xff, ..] => "jpg",
-        [b'G', b'I', b'F', b'8', ..] => "gif",
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => "webp",
-        [b'B', b'M', ..] => "bmp",
-        _ => extension(mime).unwrap_or("png"),
+fn image_extension(bytes: &[u8], mime: &str) -> &'static str {
+    match image_kind(bytes) {
+        Some("jpeg") => "jpg",
+        Some(kind) => kind,
+        None if bytes.starts_with(b"BM") => "bmp",
+        None => extension(mime).unwrap_or("png"),
     }
 }
 

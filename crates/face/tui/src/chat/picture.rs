@@ -5,7 +5,7 @@ use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use hermes_types::{Content, ImageUrl, KnownPart, Message, Part};
+use hermes_types::{Content, ImageUrl, KnownPart, Message, Part, image_kind};
 use serde_json::Map;
 
 /// No provider takes larger ones.
@@ -43,7 +43,7 @@ fn part(path: &Path) -> Result<Part, String> {
         return Err(problem(&"larger than 20 MB; make it smaller first"));
     }
     let bytes = fs::read(path).map_err(|error| problem(&error))?;
-    let kind = kind(&bytes).ok_or_else(|| problem(&"not a PNG, JPEG, GIF or WebP image"))?;
+    let kind = image_kind(&bytes).ok_or_else(|| problem(&"not a PNG, JPEG, GIF or WebP image"))?;
     let url = format!("data:image/{kind};base64,{}", STANDARD.encode(bytes));
     Ok(Part::Known(KnownPart::ImageUrl {
         image_url: ImageUrl {
@@ -52,31 +52,6 @@ fn part(path: &Path) -> Result<Part, String> {
         },
         extra: Map::new(),
     }))
-}
-
-/// What an image is by its first bytes.
-fn kind(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', ..] => Some("png"),
-        [0xff, 0xd8, 0xff, ..] => Some("jpeg"),
-        [b'G', b'I', b'F', b'8', ..] => Some("gif"),
-        [
-            b'R',
-            b'I',
-            b'F',
-            b'F',
-            _,
-            _,
-            _,
-            _,
-            b'W',
-            b'E',
-            b'B',
-            b'P',
-            ..,
-        ] => Some("webp"),
-        _ => None,
-    }
 }
 
 #[cfg(test)]
