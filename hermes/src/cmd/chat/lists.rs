@@ -64,6 +64,7 @@ async fn conversations(store: Store) -> Result<Vec<Pickable>, String> {
     let rows = store.list(query).await.map_err(|error| error.to_string())?;
     let rows = rows.into_iter().map(|row| Pickable {
         argument: row.id.to_string(),
+        name: row.title.clone().unwrap_or_default(),
         label: row.title.unwrap_or_else(|| row.preview.clone()),
         about: format!(
             "{} · {} messages",
@@ -89,6 +90,7 @@ async fn models(offers: Arc<Offers>) -> Result<Vec<Pickable>, String> {
             };
             Pickable {
                 argument: format!("{}:{id}", entry.provider),
+                name: String::new(),
                 label: id,
                 about: format!("{context}{price}"),
                 group: entry.provider,
@@ -111,6 +113,7 @@ async fn snapshots(checkpoints: Arc<Checkpoints>, cwd: PathBuf) -> Result<Vec<Pi
         .enumerate()
         .map(|(index, checkpoint)| Pickable {
             argument: (index + 1).to_string(),
+            name: String::new(),
             label: format!("{}", checkpoint.at.strftime("%Y-%m-%d %H:%M:%S")),
             about: format!(
                 "{} · {} files, +{} −{}",

@@ -12,6 +12,7 @@ use super::outside::Clipboard;
 use super::over::Over;
 use super::run::{Chat, Found, Leaving};
 use super::world::Left;
+use crate::menu::Wanted;
 
 /// For a session to end when its owner leaves; a second wish to leave does not wait for it.
 const FAREWELL: Duration = Duration::from_secs(10);
@@ -46,7 +47,8 @@ impl Chat {
             Effect::Choose(command) => self.choose(command),
             Effect::Bell => self.terminal.bell()?,
             Effect::Notify(words) => self.terminal.notify(&words)?,
-            Effect::Complete(typed) => self.complete(typed),
+            Effect::Complete(Wanted::Files(typed)) => self.complete(typed),
+            Effect::Complete(Wanted::List(command)) => self.list(command),
             Effect::Keep(key, value) => self.keep(key, value),
             Effect::Skin(name) => self.skin(&name),
         }
@@ -105,6 +107,19 @@ impl Chat {
             async move {
                 // Nobody is there to hear it only when the chat is over.
                 let _ = found.send(Found::Rows(command, rows.await));
+            },
+        )));
+    }
+
+    /// Asks what could follow a command, for whoever types it.
+    fn list(&mut self, command: &'static str) {
+        let Some(on) = &self.on else {
+            return;
+        };
+        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
+        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
+            async move {
+                let _ = found.send(Found::Words(command, rows.await.unwrap_or_default()));
             },
         )));
     }

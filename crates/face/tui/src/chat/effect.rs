@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use hermes_session::Input;
 
+use crate::menu::Wanted;
+
 #[derive(Debug)]
 pub enum Effect {
     Send(Input),
@@ -26,8 +28,8 @@ pub enum Effect {
     Bell,
     /// News for somebody who looks elsewhere.
     Notify(String),
-    /// Looks for files that could be meant.
-    Complete(String),
+    /// Looks for what could be meant.
+    Complete(Wanted),
     /// Written to the settings.
     Keep(&'static str, serde_json::Value),
     /// Another skin.

@@ -9,9 +9,10 @@ use hermes_types::{Answer, Question};
 use super::ask::{Asked, Asking};
 use super::effect::Effect;
 use super::room::Room;
+use super::world::Pickable;
 use crate::cells::{Approval, Decided};
 use crate::input::{Dropped, Editor, Fed, Ground, Pasted, Pastes, Pressed, Searched, dropped};
-use crate::menu::Sources;
+use crate::menu::{Candidate, Sources};
 
 /// A second Ctrl+C within this time leaves.
 const TWICE: Duration = Duration::from_secs(2);
@@ -265,6 +266,7 @@ impl Room {
         let sources = Sources {
             more: &self.more,
             words: self.words.as_ref(),
+            listed: &self.listed,
         };
         let wanted = self.menu.update(&self.editor, sources);
         let ghost = match self.editor.at_end() {
@@ -277,6 +279,21 @@ impl Room {
         let ghost = ghost.unwrap_or_default().to_owned();
         self.editor.set_ghost(&ghost);
         wanted.map(Effect::Complete).into_iter().collect()
+    }
+
+    /// What can follow a command is known now.
+    pub fn listed(&mut self, command: &'static str, rows: &[Pickable]) -> Vec<Effect> {
+        let words = rows.iter().map(|row| {
+            let twins = rows.iter().filter(|other| other.name == row.name);
+            let is_clear = !row.name.is_empty() && twins.count() == 1;
+            let given = if is_clear { &row.name } else { &row.argument };
+            Candidate {
+                insert: given.clone(),
+                ..Candidate::word(row.label.as_str(), row.about.as_str())
+            }
+        });
+        self.listed.insert(command, words.collect());
+        self.typed()
     }
 }
 

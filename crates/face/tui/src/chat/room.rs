@@ -20,7 +20,7 @@ use crate::cells::{Cell, Notice, Said};
 use crate::input::{Burst, Draft, Editor, History, Pastes, Search};
 use crate::look::Look;
 use crate::markdown::Style;
-use crate::menu::{Candidate, Menu, Words};
+use crate::menu::{Candidate, Listed, Menu, Words};
 use crate::screen::Size;
 
 /// A hint that goes away by itself.
@@ -84,6 +84,8 @@ pub struct Room {
     /// The owner's own commands.
     pub quick: QuickCommands,
     pub words: Arc<dyn Words + Send + Sync>,
+    /// What can follow commands, until something is said.
+    pub listed: Listed,
     /// The owner was told what becomes of input while a turn runs.
     pub knows_busy: bool,
     /// What `~` means, for files dragged in.

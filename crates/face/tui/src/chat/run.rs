@@ -112,6 +112,7 @@ impl On {
 pub(super) enum Found {
     Files(String, Vec<Candidate>),
     Rows(&'static str, Result<Vec<Pickable>, String>),
+    Words(&'static str, Vec<Pickable>),
 }
 
 /// What the loop woke up for.
@@ -351,6 +352,7 @@ impl Chat {
             }
             Found::Rows(_, Ok(_)) => self.room.notice("there is nothing to choose from"),
             Found::Rows(_, Err(why)) => self.room.warn(why),
+            Found::Words(command, rows) => return self.room.listed(command, &rows),
         }
         Vec::new()
     }

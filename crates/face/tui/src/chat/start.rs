@@ -21,7 +21,7 @@ use crate::cells::{Cell, Notice};
 use crate::input::{Burst, Editor, History, Keys, Limits, Pastes};
 use crate::look::{Links, Look, Skin, load, shows_links};
 use crate::markdown::Style;
-use crate::menu::Menu;
+use crate::menu::{Listed, Menu};
 use crate::screen::Size;
 
 impl Room {
@@ -69,6 +69,7 @@ impl Room {
             more: Vec::new(),
             quick: QuickCommands::read(settings),
             words: world.words.clone(),
+            listed: Listed::new(),
             knows_busy: settings.is_on(BUSY_TIP),
             user_home: env.user_home(),
             still: env.filled("NO_COLOR").is_some(),

@@ -34,6 +34,7 @@ impl Room {
     /// The owner pressed Enter.
     pub fn submit(&mut self, now: Instant) -> Vec<Effect> {
         self.menu.close();
+        self.listed.clear();
         // What cannot be sent whole is not sent.
         if let Err(gone) = self.pastes.revive(&mut self.editor) {
             self.warn(gone.to_string());

@@ -15,9 +15,9 @@ use tokio::sync::mpsc;
 
 use super::effect::Effect;
 use super::room::Room;
-use super::world::World;
+use super::world::{Pickable, World};
 use crate::cells::Banner;
-use crate::menu::{Candidate, Files, Words};
+use crate::menu::{Candidate, Files, Wanted, Words};
 use crate::screen::Size;
 
 mod live;
@@ -266,4 +266,50 @@ fn a_message_is_written_in_an_editor_and_answers_say_when() {
         assert_eq!(bench.room.display.clock.is_some(), shown);
         assert!(bench.shown().contains(word));
     }
+}
+
+#[test]
+fn titles_and_models_are_looked_for_when_somebody_types_behind_their_command() {
+    let mut bench = Bench::new("");
+    let row = |argument: &str, name: &str, label: &str| Pickable {
+        argument: argument.to_owned(),
+        name: name.to_owned(),
+        label: label.to_owned(),
+        about: String::new(),
+        group: String::new(),
+        current: false,
+        preview: String::new(),
+    };
+    let chosen = |bench: &mut Bench, typed: &str, rows: &[Pickable]| {
+        bench.room.editor.set(typed);
+        let wanted = bench.room.typed();
+        assert!(
+            matches!(wanted[..], [Effect::Complete(Wanted::List("resume"))]),
+            "{wanted:?}"
+        );
+        assert!(bench.room.listed("resume", rows).is_empty());
+        for key in [KeyCode::Down, KeyCode::Tab] {
+            bench.room.key(key.into(), bench.now);
+        }
+        let text = bench.room.editor.text().to_owned();
+        bench.enter("/help");
+        text
+    };
+    let rows = [
+        row("1", "A day of work", "A day of work"),
+        row("2", "hi", "hi"),
+        row("3", "hi", "hi"),
+        row("4", "", "what is the weather"),
+    ];
+    // By its name where that says which, else by its number.
+    assert_eq!(
+        chosen(&mut bench, "/resume day", &rows),
+        "/resume A day of work"
+    );
+    assert_eq!(chosen(&mut bench, "/sessions hi", &rows), "/sessions 2");
+    assert_eq!(chosen(&mut bench, "/resume weath", &rows), "/resume 4");
+    // Where nothing is to be had nobody is asked again for every key.
+    bench.room.editor.set("/resume x");
+    bench.room.listed("resume", &[]);
+    assert!(bench.room.typed().is_empty());
 }

@@ -64,6 +64,8 @@ pub trait Lists: Send + Sync {
 pub struct Pickable {
     /// What the command is given.
     pub argument: String,
+    /// What the owner would say instead, if it has a name.
+    pub name: String,
     pub label: String,
     pub about: String,
     pub group: String,

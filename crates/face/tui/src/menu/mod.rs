@@ -8,6 +8,8 @@ mod draw;
 mod rank;
 mod spot;
 
+use std::collections::BTreeMap;
+
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::input::{Editor, Pressed};
@@ -76,7 +78,7 @@ impl Candidate {
     }
 }
 
-/// What can follow a command: models, skins, personalities, toolsets, titles of conversations.
+/// What can follow a command: skins, personalities, toolsets.
 pub trait Words {
     /// All that go with `command` (its name without slash, never an alias). `typed` is what stands there so
     /// far, for those who have too many to give all.
@@ -95,6 +97,22 @@ pub struct Sources<'s> {
     /// Skills and quick commands.
     pub more: &'s [Candidate],
     pub words: &'s dyn Words,
+    pub listed: &'s Listed,
+}
+
+/// What can follow commands that have a list to choose from, as far as that was asked for.
+pub type Listed = BTreeMap<&'static str, Vec<Candidate>>;
+
+/// Commands with many words to follow: models, and titles of conversations.
+const LISTED: [&str; 2] = ["model", "resume"];
+
+/// What has to be looked for elsewhere.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// Files, for [`Menu::arrived`].
+    Files(String),
+    /// What can follow this command, for [`Sources::listed`].
+    List(&'static str),
 }
 
 /// The list and the row of it the owner has chosen.
@@ -132,8 +150,8 @@ impl Menu {
     /// Looks at the text anew. To be called when the editor says [`Pressed::Changed`] and when Tab comes back
     /// from everybody; not after a walk through the history, where the arrows belong to the walk.
     ///
-    /// Says for what files are to be looked for; they go to [`arrived`](Self::arrived).
-    pub fn update(&mut self, editor: &Editor, sources: Sources<'_>) -> Option<String> {
+    /// Says what it does not know and has to be looked for.
+    pub fn update(&mut self, editor: &Editor, sources: Sources<'_>) -> Option<Wanted> {
         self.awaited = None;
         let before = editor.before_cursor();
         let inside = |c: char| c.is_alphanumeric() || "_-./".contains(c);
@@ -147,7 +165,17 @@ impl Menu {
                 Some((Of::Commands, typed, items))
             }
             Some(Spot::Argument { command, typed }) => {
-                let words = sources.words.arguments(&commands::name_of(command), typed);
+                let name = commands::name_of(command);
+                let mut words = sources.words.arguments(&name, typed);
+                if let Some(command) = LISTED.into_iter().find(|listed| *listed == name) {
+                    match sources.listed.get(command) {
+                        Some(listed) => words.extend_from_slice(listed),
+                        None => {
+                            self.open = None;
+                            return Some(Wanted::List(command));
+                        }
+                    }
+                }
                 let items = rank::ranked(words, typed);
                 let path = spot::path(before).filter(|_| items.is_empty());
                 match path {
@@ -263,7 +291,7 @@ impl Menu {
     }
 
     /// What is shown stays until the new files are there, so that the list does not flicker.
-    fn await_files(&mut self, typed: &str) -> Option<String> {
+    fn await_files(&mut self, typed: &str) -> Option<Wanted> {
         let target = Target {
             typed: typed.to_owned(),
             of: Of::Files,
@@ -276,7 +304,7 @@ impl Menu {
             _ => self.open = None,
         }
         self.awaited = Some(target);
-        Some(typed.to_owned())
+        Some(Wanted::Files(typed.to_owned()))
     }
 }
 

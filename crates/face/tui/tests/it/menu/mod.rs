@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hermes_tui::input::{Editor, Pressed};
 use hermes_tui::look::Look;
-use hermes_tui::menu::{Candidate, Files, Menu, Sources, Takes, Words};
+use hermes_tui::menu::{Candidate, Files, Listed, Menu, Sources, Takes, Wanted, Words};
 use insta::assert_snapshot;
 use pretty_assertions::assert_eq;
 
@@ -15,10 +15,6 @@ struct Known;
 impl Words for Known {
     fn arguments(&self, command: &str, _typed: &str) -> Vec<Candidate> {
         match command {
-            "model" => vec![
-                Candidate::word("openrouter:gpt-5", "current"),
-                Candidate::word("anthropic:opus", ""),
-            ],
             "personality" => vec![
                 Candidate::word("technical", "exact, without 比喻 and adjectives"),
                 Candidate::word("editor", "says it in\nfewer words"),
@@ -105,11 +101,20 @@ impl Scene {
                 ..Candidate::quick("tell", "somebody")
             },
         ];
+        let models = vec![
+            Candidate::word("openrouter:gpt-5", "current"),
+            Candidate::word("anthropic:opus", ""),
+        ];
         let sources = Sources {
             more: &more,
             words: &Known,
+            listed: &Listed::from([("model", models), ("resume", Vec::new())]),
         };
-        self.asked.extend(self.menu.update(&self.editor, sources));
+        match self.menu.update(&self.editor, sources) {
+            Some(Wanted::Files(typed)) => self.asked.push(typed),
+            Some(Wanted::List(command)) => panic!("/{command} is known"),
+            None => {}
+        }
         self.editor.set_ghost(self.menu.ghost().unwrap_or_default());
     }
 
