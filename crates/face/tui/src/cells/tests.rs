@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use hermes_types::{Outcome, Step, StepStatus};
 use pretty_assertions::assert_eq;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
 use super::status::{Bar, Context, Turn};
 use super::*;
@@ -507,5 +509,25 @@ fn check(rows: &[Row], columns: u16) {
         );
         assert!(row.width() <= usize::from(columns), "{columns}: {shown:?}");
         assert!(!shown.contains(char::is_control), "{shown:?}");
+        assert_eq!(
+            drawn(row, columns).trim_end(),
+            shown.trim_end(),
+            "{columns}"
+        );
     }
+}
+
+/// A row as ratatui itself would lay it out, cut where it thinks the screen ends.
+fn drawn(row: &Row, columns: u16) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(columns, 1)).unwrap();
+    let drawn = terminal.draw(|frame| frame.render_widget(row, frame.area()));
+    let buffer = drawn.unwrap().buffer;
+    let mut shown = String::new();
+    let mut x = 0;
+    while x < columns {
+        let symbol = buffer[(x, 0)].symbol();
+        shown.push_str(symbol);
+        x += width(symbol).max(1) as u16;
+    }
+    shown
 }
