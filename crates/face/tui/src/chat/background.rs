@@ -81,7 +81,8 @@ impl Room {
         }
     }
 
+    /// Nobody who has begun to talk waits for colours.
     pub fn holds_first(&self, now: Instant) -> bool {
-        self.first_until.is_some_and(|until| now < until)
+        !self.is_running() && self.first_until.is_some_and(|until| now < until)
     }
 }

@@ -219,6 +219,18 @@ fn the_first_rows_can_still_change_their_colours() {
 }
 
 #[test]
+fn the_first_rows_wait_for_nobody_who_talks() {
+    let mut bench = Bench::new("");
+    bench.room.look = Look::new(Skin::default(), Depth::True);
+    bench.room.notice("hello");
+    bench.room.hold_first(bench.now);
+    assert!(bench.room.take_fresh(bench.now).is_empty());
+    bench.enter("tell");
+    assert_eq!(bench.room.take_fresh(bench.now)[0].to_string(), "· hello");
+    assert_eq!(bench.room.first_until, None);
+}
+
+#[test]
 fn the_first_rows_wait_for_a_moment_only() {
     let mut bench = Bench::new("");
     bench.room.look = Look::new(Skin::default(), Depth::True);
