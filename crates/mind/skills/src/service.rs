@@ -127,7 +127,10 @@ impl Skills {
     fn visible_of(&self, all: Vec<Skill>) -> Vec<Skill> {
         // Of one name in several directories the first counts; within one, the owner must tell them apart.
         let mut taken: HashMap<String, Arc<Path>> = HashMap::new();
+        let mut pairs = all.windows(2);
+        let several = pairs.any(|pair| !Arc::ptr_eq(&pair[0].root, &pair[1].root));
         let mut first = |skill: &Skill| match taken.get(skill.name()) {
+            _ if !several => true,
             Some(root) => *root == skill.root,
             None => {
                 taken.insert(skill.name().to_owned(), Arc::clone(&skill.root));
