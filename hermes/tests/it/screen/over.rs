@@ -5,7 +5,6 @@ use pretty_assertions::assert_eq;
 use serde_json::json;
 
 use super::{Chat, WAIT, bars, bench, said, screen, turns};
-use crate::bench::eventually;
 
 #[test]
 fn the_transcript_covers_the_chat_and_leaves_it_as_it_was() {
@@ -26,11 +25,12 @@ fn the_transcript_covers_the_chat_and_leaves_it_as_it_was() {
     chat.wait_for("❯ a draft", WAIT);
     chat.resize(20, 80);
     chat.wait_until(|screen| screen == before, WAIT);
-    // What was above it is written again once the size has settled.
-    eventually(WAIT, "everything once", || {
-        let all = chat.scrollback().join("\n");
-        bars(&all) == 1 && all.matches("line-050").count() == 1 && chat.screen() == before
-    });
+    let all = chat.scrollback().join("\n");
+    assert_eq!(
+        (bars(&all), all.matches("line-050").count()),
+        (1, 1),
+        "{all}"
+    );
     chat.enter();
     chat.wait_idle("Another one.");
 }
