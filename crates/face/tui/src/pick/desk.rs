@@ -5,7 +5,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use hermes_home::Env;
 
-use super::terminal::{hidden_line, is_there};
+use super::terminal::{Unseen, is_there};
 use super::{Outcome, Widget, on_terminal};
 use crate::look::Look;
 
@@ -71,37 +71,42 @@ impl fmt::Debug for Way {
 }
 
 fn by_lines<W: Widget>(mut widget: W) -> io::Result<Outcome<W::Answer>> {
-    let mut stderr = io::stderr();
-    for (place, line) in widget.lines().iter().enumerate() {
-        let gap = if place == 0 { "" } else { "\n" };
-        write!(stderr, "{gap}{line}")?;
-    }
+    let unseen = match widget.is_secret() {
+        true => Some(Unseen::begin()?),
+        false => None,
+    };
+    let end = if unseen.is_some() { "\r\n" } else { "\n" };
+    let mut question = widget.lines();
     loop {
-        write!(stderr, " ")?;
-        stderr.flush()?;
-        let line = match widget.is_secret() {
-            true => match hidden_line() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {
-                    return Ok(Outcome::Interrupted);
-                }
-                line => match line? {
-                    Some(line) => line,
-                    None => return Ok(Outcome::Cancelled),
-                },
-            },
-            false => {
-                let mut line = String::new();
-                if io::stdin().lock().read_line(&mut line)? == 0 {
-                    return Ok(Outcome::Cancelled);
-                }
+        write!(io::stderr(), "{} ", question.join(end))?;
+        let line = match &unseen {
+            Some(unseen) => {
+                let line = unseen.line();
+                write!(io::stderr(), "{end}")?;
                 line
             }
+            None => seen_line(),
+        };
+        let line = match line {
+            Ok(Some(line)) => line,
+            Ok(None) => return Ok(Outcome::Cancelled),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
+                return Ok(Outcome::Interrupted);
+            }
+            Err(error) => return Err(error),
         };
         match widget.said(&line) {
             Ok(outcome) => return Ok(outcome),
-            Err(problem) => write!(stderr, "{problem}:")?,
+            Err(problem) => question = vec![format!("{problem}:")],
         }
     }
+}
+
+/// `None` at the end of what is typed.
+fn seen_line() -> io::Result<Option<String>> {
+    let mut line = String::new();
+    let read = io::stdin().lock().read_line(&mut line)?;
+    Ok((read > 0).then_some(line))
 }
 
 #[cfg(test)]

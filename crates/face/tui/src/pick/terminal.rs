@@ -1,9 +1,9 @@
 //! One widget on a terminal of its own: the alternate screen, keys one by one, and everything back in the end.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use crossterm::event::{self, Event, KeyEventKind};
+use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal;
 use hermes_home::Env;
 
@@ -37,32 +37,44 @@ pub fn on_terminal<W: Widget>(
     }
 }
 
-/// Reads a line nobody sees, on a terminal that knows nothing but lines; `None` if it was left.
-pub(super) fn hidden_line() -> io::Result<Option<String>> {
-    terminal::enable_raw_mode()?;
-    let typed = read_hidden();
-    terminal::disable_raw_mode()?;
-    writeln!(io::stderr())?;
-    typed
+/// A terminal that knows nothing but lines, while what is typed is not to be seen. It begins before the question is
+/// to be seen: an answer typed between the two would be echoed, and its end taken for another key.
+pub(super) struct Unseen;
+
+impl Unseen {
+    pub fn begin() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        let unseen = Self;
+        drain()?;
+        Ok(unseen)
+    }
+
+    /// `None` if it was left.
+    pub fn line(&self) -> io::Result<Option<String>> {
+        let mut line = String::new();
+        loop {
+            let Event::Key(key) = event::read()? else {
+                continue;
+            };
+            if key.kind == KeyEventKind::Release {
+                continue;
+            }
+            match (key.code, key.modifiers.contains(KeyModifiers::CONTROL)) {
+                (KeyCode::Char('c'), true) => return Err(io::ErrorKind::Interrupted.into()),
+                (KeyCode::Char('d'), true) | (KeyCode::Esc, _) => return Ok(None),
+                // A pasted line may end in a line feed, which is this key.
+                (KeyCode::Char('j'), true) | (KeyCode::Enter, _) => return Ok(Some(line)),
+                (KeyCode::Backspace, _) => drop(line.pop()),
+                (KeyCode::Char(c), false) => line.push(c),
+                _ => {}
+            }
+        }
+    }
 }
 
-fn read_hidden() -> io::Result<Option<String>> {
-    use crossterm::event::{KeyCode, KeyModifiers};
-    let mut line = String::new();
-    loop {
-        let Event::Key(key) = event::read()? else {
-            continue;
-        };
-        let is_ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-        match key.code {
-            KeyCode::Char('c') if is_ctrl => return Err(io::ErrorKind::Interrupted.into()),
-            KeyCode::Char('d') if is_ctrl => return Ok(None),
-            KeyCode::Esc => return Ok(None),
-            KeyCode::Enter => return Ok(Some(line)),
-            KeyCode::Backspace => drop(line.pop()),
-            KeyCode::Char(c) if !is_ctrl && key.kind != KeyEventKind::Release => line.push(c),
-            _ => {}
-        }
+impl Drop for Unseen {
+    fn drop(&mut self) {
+        let _ = terminal::disable_raw_mode();
     }
 }
 
