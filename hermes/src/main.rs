@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use hermes_home::{Argv, Env};
-use hermes_lines::Out;
+use hermes_lines::{Out, printable};
 use hermes_proc::sandbox;
 
 use cli::{Cli, Command};
@@ -120,6 +120,7 @@ fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(if error.use_stderr() { 2 } else { 0 })
 }
 
+/// Names, files and servers speak in what went wrong: none of it drives the terminal.
 fn complain(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}"); // nobody is left to tell if this fails
+    let _ = writeln!(io::stderr(), "{}", printable(text)); // nobody is left to tell if this fails
 }

@@ -13,7 +13,7 @@ use hermes_exec::sandbox::Plan;
 use hermes_home::config::Settings;
 use hermes_home::redact::{Redactor, Switch};
 use hermes_home::{Env, Home, Resolved, dotenv, log};
-use hermes_lines::Out;
+use hermes_lines::{Out, printable};
 use hermes_store::{Journal, OpenOptions, Store};
 use hermes_tui::look::{self, Look};
 use hermes_tui::pick::Desk;
@@ -213,7 +213,7 @@ pub fn say(text: &str) {
     if matches!(heard, Some(Ok(()))) {
         return;
     }
-    let _ = writeln!(io::stderr(), "hermes: {text}"); // a closed stderr has no reader to miss it
+    let _ = writeln!(io::stderr(), "hermes: {}", printable(text)); // a closed stderr has no reader to miss it
 }
 
 fn redactor(env: &Env, settings: &Settings) -> Redactor {

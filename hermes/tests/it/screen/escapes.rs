@@ -155,3 +155,14 @@ fn a_question_about_a_command_with_escape_sequences_is_harmless() {
     chat.wait_idle("The end.");
     is_clean(&chat);
 }
+
+#[test]
+fn a_complaint_with_escape_sequences_is_harmless() {
+    let body = json!({"error": {"message": format!("bad {BAD} words"), "type": "invalid_request_error"}});
+    let bench = bench(json!([{"status": 400, "body": body}]));
+    for args in [["-z", "go"], ["-c", BAD]] {
+        let complaint = crate::fails(&bench.home, &args, 1);
+        let odd = complaint.chars().find(|c| c.is_control() && *c != '\n');
+        assert_eq!(odd, None, "{complaint:?}");
+    }
+}

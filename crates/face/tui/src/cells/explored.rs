@@ -11,7 +11,7 @@ use crate::Row;
 use crate::look::{Look, Role};
 use crate::text::{clip, cut_front, one_line, pad, wrap};
 
-/// Rows of what was read and searched; the rest is counted.
+/// Rows of what was read and searched; that there is more is said.
 const SHOWN: usize = 4;
 /// Columns of the word before it.
 const VERB: usize = 6;
