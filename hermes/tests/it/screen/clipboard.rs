@@ -1,6 +1,9 @@
 //! The desktop's own clipboard, with a real X server and the real `xclip`.
 //!
-//! Ignored because not every machine has them; `cargo xtask real terminal` installs them.
+//! Those are ignored because not every machine has them; `cargo xtask real terminal` installs them.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 
 use hermes_testkit::Pty;
 use pretty_assertions::assert_eq;
@@ -105,4 +108,22 @@ fn an_image_comes_from_the_clipboard() {
     chat.wait_until(|screen| screen.contains("I see.") && is_idle(screen), WAIT);
     let request = turns(&bench).pop().unwrap().to_string();
     assert!(request.contains("data:image/png;base64,"), "{request}");
+}
+
+#[test]
+fn nobody_waits_for_a_clipboard_that_hangs() {
+    let bench = bench(json!([]));
+    let begun = bench.home.work().join("begun");
+    let script = format!("#!/bin/sh\n: > '{}'\nexec sleep 600\n", begun.display());
+    let program = bench.home.write("bin/wl-paste", script);
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+    let mut chat = Chat::ready(screen(&bench.home, &[]).env("PATH", path).pty(24, 80));
+    chat.send("\u{16}");
+    eventually(WAIT, "somebody asks the clipboard", || begun.exists());
+    chat.send("what I type");
+    let shown = chat.wait_for("what I type", WAIT);
+    assert!(!shown.contains("clipboard"), "{shown}");
+    // It is given up on, and that is said.
+    chat.wait_for("there is no image in the clipboard", WAIT);
 }

@@ -158,7 +158,8 @@ fn a_question_about_a_command_with_escape_sequences_is_harmless() {
 
 #[test]
 fn a_complaint_with_escape_sequences_is_harmless() {
-    let body = json!({"error": {"message": format!("bad {BAD} words"), "type": "invalid_request_error"}});
+    let body =
+        json!({"error": {"message": format!("bad {BAD} words"), "type": "invalid_request_error"}});
     let bench = bench(json!([{"status": 400, "body": body}]));
     for args in [["-z", "go"], ["-c", BAD]] {
         let complaint = crate::fails(&bench.home, &args, 1);

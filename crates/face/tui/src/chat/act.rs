@@ -8,7 +8,6 @@ use hermes_types::SessionId;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::effect::Effect;
-use super::outside::Clipboard;
 use super::over::Over;
 use super::run::{Chat, Found, Leaving};
 use super::world::Left;
@@ -24,14 +23,8 @@ impl Chat {
             Effect::Leave => return Ok(self.leave(now).await),
             Effect::Suspend => self.suspend().await?,
             Effect::EditOutside => self.edit_outside()?,
-            Effect::Copy(text) => {
-                let asked = self.terminal.copy(&text);
-                if let (Err(error), Clipboard::Untouched) = (asked, self.copy_natively(text).await)
-                {
-                    self.room.warn(error.to_string());
-                }
-            }
-            Effect::PasteImage => self.paste_image().await,
+            Effect::Copy(text) => self.copy(text),
+            Effect::PasteImage => self.paste_image(),
             Effect::Attach(path) => self.room.attach_image(path),
             Effect::Repaint => {
                 let room = &mut self.room;

@@ -6,6 +6,7 @@
 mod act;
 mod ask;
 mod background;
+mod clipboard;
 mod commands;
 mod display;
 mod effect;

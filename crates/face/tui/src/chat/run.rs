@@ -68,6 +68,8 @@ pub(super) struct Chat {
     /// What was looked for elsewhere.
     pub(super) found: (mpsc::UnboundedSender<Found>, mpsc::UnboundedReceiver<Found>),
     pub(super) searching: Option<AbortOnDropHandle<()>>,
+    /// To or from the clipboard.
+    pub(super) clipboard: Option<AbortOnDropHandle<()>>,
     /// Makes ready what colours code.
     colours: Option<AbortOnDropHandle<()>>,
     drawn: Instant,
@@ -113,6 +115,10 @@ pub(super) enum Found {
     Files(String, Vec<Candidate>),
     Rows(&'static str, Result<Vec<Pickable>, String>),
     Words(&'static str, Vec<Pickable>),
+    /// What is in the clipboard.
+    Image(Result<Vec<u8>, String>),
+    /// Why nothing was copied.
+    Uncopied(String),
 }
 
 /// What the loop woke up for.
@@ -157,6 +163,7 @@ impl Chat {
             held: Vec::new(),
             found: mpsc::unbounded_channel(),
             searching: None,
+            clipboard: None,
             colours: None,
             drawn: now,
             dirty: true,
@@ -352,6 +359,8 @@ impl Chat {
             }
             Found::Rows(_, Ok(_)) => self.room.notice("there is nothing to choose from"),
             Found::Rows(_, Err(why)) => self.room.warn(why),
+            Found::Image(image) => self.pasted(image),
+            Found::Uncopied(why) => self.room.warn(why),
             Found::Words(command, rows) => return self.room.listed(command, &rows),
         }
         Vec::new()
