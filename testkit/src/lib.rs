@@ -8,6 +8,7 @@
     reason = "a test helper fails by panicking, and starts programs with an environment of its own"
 )]
 
+mod alone;
 mod cmd;
 pub mod doubles;
 mod exit;
@@ -16,6 +17,7 @@ mod logins;
 mod proxy;
 mod pty;
 
+pub use alone::is_alone;
 pub use cmd::{Cmd, Output};
 pub use exit::Exit;
 pub use home::TempHome;

@@ -39,6 +39,8 @@ pub struct Running {
     buffer: Vec<u8>,
     exit: Option<Exit>,
     phase: Phase,
+    /// When to look whether one that shall end is gone. Output must not put it off.
+    look_at: Instant,
 }
 
 /// What a child does.
@@ -110,6 +112,7 @@ impl Running {
             buffer: vec![0; BUFFER],
             exit: None,
             phase: Phase::Runs,
+            look_at: Instant::now(),
         }
     }
 
@@ -196,7 +199,7 @@ impl Running {
     fn wake(&self) -> Option<Instant> {
         match self.phase {
             Phase::Runs | Phase::Over => None,
-            Phase::Stopping { .. } | Phase::Killed { .. } => Some(Instant::now() + LOOK),
+            Phase::Stopping { .. } | Phase::Killed { .. } => Some(self.look_at),
             Phase::Draining { quiet_at, until } => Some(quiet_at.min(until)),
         }
     }
@@ -237,6 +240,7 @@ impl Running {
 
     fn due(&mut self) {
         let now = Instant::now();
+        self.look_at = now + LOOK;
         match self.phase {
             Phase::Stopping { .. } | Phase::Killed { .. } if self.nobody_left() => self.drain(),
             Phase::Stopping { kill_at } if now >= kill_at => {

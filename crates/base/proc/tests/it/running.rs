@@ -131,6 +131,23 @@ async fn a_deaf_group_is_killed() {
 }
 
 #[tokio::test]
+async fn a_deaf_group_that_never_stops_talking_is_killed() {
+    let mut running = sh("trap '' TERM; echo up; yes 30.25").start().unwrap();
+    until(&mut running, "up").await;
+    running.stop();
+    let over = async {
+        loop {
+            if let Event::Ended(exit) = running.next().await {
+                return exit;
+            }
+        }
+    };
+    let exit = tokio::time::timeout(Duration::from_secs(30), over).await;
+    assert_eq!(exit, Ok(Exit::Signal(9)));
+    assert!(processes("yes 30.25").is_empty());
+}
+
+#[tokio::test]
 async fn a_stopped_process_can_be_ended() {
     let mut running = sh("echo up; kill -STOP $$; sleep 30.23").start().unwrap();
     until(&mut running, "up").await;

@@ -294,6 +294,9 @@ async fn a_cancelled_read_ends_at_once() {
 
 #[tokio::test]
 async fn a_huge_file_takes_little_memory() {
+    if !hermes_testkit::is_alone() {
+        return;
+    }
     let desk = Desk::new();
     let mut file = fs::File::create(desk.path("huge.log")).unwrap();
     let block = "a line of forty-nine characters, counted by hand.\n".repeat(21_000);
@@ -312,8 +315,11 @@ async fn a_huge_file_takes_little_memory() {
     );
     assert!(peak_memory() - before < 20_000, "kB");
     // One line without an end is no different.
-    file.set_len(0).unwrap();
-    fs::write(desk.path("huge.log"), "x".repeat(60 << 20)).unwrap();
+    let mut file = fs::File::create(desk.path("huge.log")).unwrap();
+    let block = "x".repeat(1 << 20);
+    for _ in 0..60 {
+        file.write_all(block.as_bytes()).unwrap();
+    }
     let before = peak_memory();
     let result = desk.call("read_file", json!({"path": "huge.log"})).await;
     assert_eq!(result["total_lines"], 0);
