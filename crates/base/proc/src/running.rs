@@ -1,5 +1,6 @@
 //! A child that runs: what it says, how it ends, and how it is made to end.
 
+use std::fmt;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -319,6 +320,17 @@ impl From<ExitStatus> for Exit {
             (Some(code), _) => Self::Code(code),
             (None, Some(signal)) => Self::Signal(signal),
             (None, None) => Self::Unknown,
+        }
+    }
+}
+
+/// For people: it ended with…
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::Unknown => f.write_str("no exit code"),
         }
     }
 }

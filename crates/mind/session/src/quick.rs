@@ -229,7 +229,7 @@ async fn ran(spawn: Spawn, patience: Duration) -> std::io::Result<String> {
         (false, None) => format!("{text}\n[{late}]"),
         (true, None) => late,
         (true, Some(Exit::Code(0))) => "done; it said nothing".to_owned(),
-        (true, Some(exit)) => format!("it said nothing and ended with {exit:?}"),
+        (true, Some(exit)) => format!("it said nothing and ended with {exit}"),
     })
 }
 
@@ -330,6 +330,8 @@ mod tests {
         check("echo no >&2; exit 3", "no").await;
         check("echo no >&2; echo yes", "yes").await;
         check("true", "done; it said nothing").await;
+        check("exit 3", "it said nothing and ended with exit code 3").await;
+        check("kill -9 $$", "it said nothing and ended with signal 9").await;
         // Something that stays and keeps the output open.
         check("echo begun; sleep 60 &", "begun").await;
     }

@@ -121,7 +121,7 @@ async fn works(mechanism: &Mechanism, policy: &Policy) -> Result<(), String> {
     };
     match timeout(LIMIT, end).await {
         Ok(Exit::Code(0)) => Ok(()),
-        Ok(exit) if said.trim().is_empty() => Err(failed(&format!("ended with {exit:?}"))),
+        Ok(exit) if said.trim().is_empty() => Err(failed(&format!("ended with {exit}"))),
         Ok(_) => Err(failed(&said)),
         Err(_) => Err(failed("took too long")),
     }

@@ -221,7 +221,7 @@ impl Shell {
         match tokio::time::timeout(INIT_LIMIT, end(&mut *handle)).await {
             Err(_) => Err(StartError("it took too long".to_owned())),
             Ok(Exit::Code(0)) if files.exports().exists() && files.snapshot().exists() => Ok(()),
-            Ok(exit) => Err(StartError(format!("it ended with {exit:?}"))),
+            Ok(exit) => Err(StartError(format!("it ended with {exit}"))),
         }
     }
 }

@@ -291,7 +291,7 @@ async fn commands_of_the_owners_run_without_the_model() {
     let (said, ()) = tokio::join!(face, live.run());
     assert_eq!(said[0], "hello you there");
     assert_eq!(said[1], "broken");
-    assert_eq!(said[2], "it said nothing and ended with Code(4)");
+    assert_eq!(said[2], "it said nothing and ended with exit code 4");
     assert!(said[3].contains("no command /gone"), "{}", said[3]);
     assert!(
         said[4].contains("Your own") && said[4].contains("/hi"),
