@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 
 use hermes_session::Input;
 use hermes_types::SessionId;
-use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::effect::Effect;
 use super::over::Over;
-use super::run::{Chat, Found, Leaving};
+use super::run::{Chat, Leaving};
 use super::world::Left;
 use crate::menu::Wanted;
 
@@ -89,42 +88,5 @@ impl Chat {
         let leaving = self.leaving.take().map(|leaving| leaving.left);
         // A session that ends by itself was told to.
         leaving.unwrap_or_else(|| Left::Owner(self.on.as_ref().map(|on| on.session.id())))
-    }
-
-    fn choose(&mut self, command: &'static str) {
-        let Some(on) = &self.on else {
-            return self.room.notice("the session is not open yet");
-        };
-        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
-        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
-            async move {
-                // Nobody is there to hear it only when the chat is over.
-                let _ = found.send(Found::Rows(command, rows.await));
-            },
-        )));
-    }
-
-    /// Asks what could follow a command, for whoever types it.
-    fn list(&mut self, command: &'static str) {
-        let Some(on) = &self.on else {
-            return;
-        };
-        let (rows, found) = (on.lists.rows(command), self.found.0.clone());
-        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn(
-            async move {
-                let _ = found.send(Found::Words(command, rows.await.unwrap_or_default()));
-            },
-        )));
-    }
-
-    /// Looks for files on a thread of its own; a newer wish replaces this one.
-    fn complete(&mut self, typed: String) {
-        let (files, found) = (self.world.files.clone(), self.found.0.clone());
-        self.searching = Some(AbortOnDropHandle::new(TaskTracker::new().spawn_blocking(
-            move || {
-                let candidates = files.candidates(&typed);
-                let _ = found.send(Found::Files(typed, candidates));
-            },
-        )));
     }
 }

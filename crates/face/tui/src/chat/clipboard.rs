@@ -9,7 +9,8 @@ use hermes_proc::{self as proc, Errors, Exit, Spawn, Stdin, Tty};
 use tokio::io::AsyncReadExt;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::run::{Chat, Found};
+use super::found::Found;
+use super::run::Chat;
 
 /// Programs that print the image in the clipboard, and when they are to be asked.
 const CLIPBOARDS: &[(&str, &[&str])] = &[

@@ -11,6 +11,7 @@ mod commands;
 mod display;
 mod effect;
 mod events;
+mod found;
 mod group;
 mod growing;
 mod keys;

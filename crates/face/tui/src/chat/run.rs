@@ -14,13 +14,13 @@ use tokio::sync::mpsc;
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::effect::Effect;
+use super::found::Found;
 use super::over::{Closed, Over};
 use super::room::Room;
 use super::turn::Turn;
-use super::world::{Jobs, Joined, Left, Lists, Pickable, World};
+use super::world::{Jobs, Joined, Left, Lists, World};
 use crate::input::Replies;
 use crate::markdown::Highlighter;
-use crate::menu::Candidate;
 use crate::screen::{Keyboard, Screen, Scrollback, Size, Terminal, Tty};
 
 /// Between two frames, when nobody pressed a key.
@@ -109,16 +109,6 @@ impl On {
         let rest = self.rest.split_off(self.rest.floor_char_boundary(PART));
         std::mem::replace(&mut self.rest, rest)
     }
-}
-
-pub(super) enum Found {
-    Files(String, Vec<Candidate>),
-    Rows(&'static str, Result<Vec<Pickable>, String>),
-    Words(&'static str, Vec<Pickable>),
-    /// What is in the clipboard.
-    Image(Result<Vec<u8>, String>),
-    /// Why nothing was copied.
-    Uncopied(String),
 }
 
 /// What the loop woke up for.
@@ -344,26 +334,6 @@ impl Chat {
             self.send(input).await;
         }
         self.room.next_in_queue(now)
-    }
-
-    fn arrived(&mut self, found: Found) -> Vec<Effect> {
-        match found {
-            Found::Files(typed, candidates) => {
-                self.room.menu.arrived(&typed, candidates);
-            }
-            Found::Rows(command, Ok(rows)) if !rows.is_empty() => {
-                match Over::list(self.terminal.out(), self.room.size, command, rows) {
-                    Ok(over) => self.over = Some(over),
-                    Err(error) => self.room.warn(error.to_string()),
-                }
-            }
-            Found::Rows(_, Ok(_)) => self.room.notice("there is nothing to choose from"),
-            Found::Rows(_, Err(why)) => self.room.warn(why),
-            Found::Image(image) => self.pasted(image),
-            Found::Uncopied(why) => self.room.warn(why),
-            Found::Words(command, rows) => return self.room.listed(command, &rows),
-        }
-        Vec::new()
     }
 
     /// News from background jobs: beside the running turn, or as one of its own.
