@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
+use std::sync::mpsc::{self, Receiver, Sender, SyncSender};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -32,8 +32,9 @@ pub struct Highlighter {
     dark: Themed,
     light: Themed,
     jobs: Sender<Job>,
-    /// The thread is at a line nobody waits for any more.
-    is_stuck: AtomicBool,
+    /// The thread is at a line: for ever, if its grammar finds no end or the thread died of it. Whoever asks sets it
+    /// and the thread clears it before it answers, so that the next who asks finds it free.
+    is_busy: AtomicBool,
     /// Places nobody has any more.
     left: Mutex<Vec<u64>>,
 }
@@ -97,7 +98,7 @@ impl Highlighter {
                 dark,
                 light,
                 jobs,
-                is_stuck: AtomicBool::new(false),
+                is_busy: AtomicBool::new(false),
                 left: Mutex::default(),
             });
         }
@@ -126,7 +127,7 @@ impl Highlighter {
 
     /// The colours of a line; `None` if they don't come soon enough.
     fn line(&self, line: String, after: After, themed: &'static Themed) -> Option<(Place, Pieces)> {
-        if self.is_stuck.load(Ordering::Acquire) {
+        if self.is_busy.swap(true, Ordering::AcqRel) {
             return None;
         }
         let (done, came) = mpsc::sync_channel(1);
@@ -137,11 +138,7 @@ impl Highlighter {
             done,
         };
         self.jobs.send(job).ok()?;
-        let came = came.recv_timeout(PATIENCE);
-        if matches!(came, Err(RecvTimeoutError::Timeout)) {
-            self.is_stuck.store(true, Ordering::Release);
-        }
-        came.ok()
+        came.recv_timeout(PATIENCE).ok()
     }
 }
 
@@ -159,12 +156,12 @@ fn colour(todo: &Receiver<Job>) {
             After::Lines(place) => places.get(&place.0).cloned(),
         };
         let coloured = state.and_then(|state| state.step(&job.line, job.themed, &ready.syntaxes));
+        ready.is_busy.store(false, Ordering::Release);
         if let Some((state, pieces)) = coloured {
             places.insert(number, state);
             // Who is no longer there does without.
             let _ = job.done.send((Place(number), pieces));
         }
-        ready.is_stuck.store(false, Ordering::Release);
     }
 }
 
