@@ -73,48 +73,45 @@ fn list(skills: &[Skill], categories: &BTreeMap<String, String>) -> String {
             .entry(skill.name())
             .or_insert(&skill.found.description);
     }
-    let text = |width: usize| lines(&shelves, categories, width);
-    let wide = text(WIDEST);
-    if wide.len() <= ROOM {
+    let fitting = |width: usize| lines(&shelves, categories, width, ROOM);
+    if let Some(wide) = fitting(WIDEST) {
         return wide;
     }
-    let mut best = text(NARROWEST);
-    if best.len() > ROOM {
-        return best;
-    }
+    let Some(mut best) = fitting(NARROWEST) else {
+        return lines(&shelves, categories, NARROWEST, usize::MAX).unwrap_or_default();
+    };
     let (mut least, mut most) = (NARROWEST, WIDEST);
     // The widest that fits lies between the two.
     while most - least > 1 {
         let middle = (least + most) / 2;
-        let tried = text(middle);
-        if tried.len() <= ROOM {
-            (least, best) = (middle, tried);
-        } else {
-            most = middle;
+        match fitting(middle) {
+            Some(text) => (least, best) = (middle, text),
+            None => most = middle,
         }
     }
     best
 }
 
+/// `None` if it takes more than `room`.
 fn lines(
     shelves: &BTreeMap<&str, BTreeMap<&str, &str>>,
     categories: &BTreeMap<String, String>,
     width: usize,
-) -> String {
+    room: usize,
+) -> Option<String> {
     let mut text = String::with_capacity(2 * ROOM);
     for (category, skills) in shelves {
         let about = categories.get(*category).map(String::as_str);
-        entry(
-            &mut text,
-            "  ",
-            category,
-            cut(about.unwrap_or_default(), width),
-        );
+        let about = cut(about.unwrap_or_default(), width);
+        entry(&mut text, "  ", category, about);
         for (name, description) in skills {
             entry(&mut text, "    - ", name, cut(description, width));
         }
+        if text.len() > room {
+            return None;
+        }
     }
-    text
+    Some(text)
 }
 
 fn entry(text: &mut String, lead: &str, name: &str, (about, dots): (&str, &str)) {
@@ -126,11 +123,17 @@ fn entry(text: &mut String, lead: &str, name: &str, (about, dots): (&str, &str))
 
 /// The beginning of a text that fits, and what stands for the rest.
 fn cut(text: &str, width: usize) -> (&str, &'static str) {
-    if text.len() <= width || text.char_indices().nth(width).is_none() {
+    let is_plain = text.as_bytes().get(..=width).is_some_and(<[u8]>::is_ascii);
+    if !is_plain && (text.len() <= width || text.char_indices().nth(width).is_none()) {
         return (text, "");
     }
-    let end = text.char_indices().nth(width - 3);
-    let end = end.map_or(text.len(), |(at, _)| at);
+    let end = match is_plain {
+        true => width - 3,
+        false => text
+            .char_indices()
+            .nth(width - 3)
+            .map_or(text.len(), |(at, _)| at),
+    };
     (text[..end].trim_end(), "...")
 }
 

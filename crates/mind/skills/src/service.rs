@@ -46,7 +46,7 @@ pub struct Skills {
     /// Variables the owner has already been asked for.
     asked: Mutex<HashSet<String>>,
     /// The names there were when somebody was last told.
-    known: Mutex<Option<BTreeSet<String>>>,
+    known: Mutex<Option<Vec<String>>>,
 }
 
 impl Skills {
@@ -177,9 +177,9 @@ impl Skills {
     pub fn reload(&self) -> String {
         self.library.forget();
         let now = names(&self.visible());
-        let before = lock(&self.known)
-            .replace(now.clone())
-            .unwrap_or_else(|| now.clone());
+        let before = lock(&self.known).replace(now.clone());
+        let before: BTreeSet<String> = before.unwrap_or_else(|| now.clone()).into_iter().collect();
+        let now: BTreeSet<String> = now.into_iter().collect();
         let listed = |what: &str, names: Vec<&String>| {
             let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
             (!names.is_empty()).then(|| format!("{what}: {}", names.join(", ")))
@@ -227,11 +227,9 @@ impl std::fmt::Debug for Skills {
     }
 }
 
-fn names(skills: &[Skill]) -> BTreeSet<String> {
-    skills
-        .iter()
-        .map(|skill| skill.found.name.clone())
-        .collect()
+fn names(skills: &[Skill]) -> Vec<String> {
+    let names = skills.iter().map(|skill| skill.found.name.clone());
+    names.collect()
 }
 
 /// A panic elsewhere doesn't make a list wrong.

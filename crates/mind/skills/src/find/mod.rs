@@ -1,5 +1,6 @@
 //! Which skills there are: the home's own and those of further directories, kept in a snapshot between runs.
 
+mod manifest;
 mod shelf;
 mod snapshot;
 

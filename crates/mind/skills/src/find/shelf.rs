@@ -13,6 +13,7 @@ use nix::sys::stat::{Mode, fstatat};
 use serde::{Deserialize, Serialize};
 
 use super::NO_CATEGORY;
+use super::manifest::Manifest;
 use crate::file::{self, NoText};
 use crate::format::{Conditions, Document, FILE, split};
 
@@ -45,8 +46,8 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Shelf {
     pub root: PathBuf,
-    /// Files that were read: time of change in nanoseconds, and size.
-    pub(super) manifest: BTreeMap<String, (i64, u64)>,
+    /// Files that were read, in their order.
+    pub(super) manifest: Manifest,
     /// Directories that were looked through. What is new in one changes its time; 0: it was not there.
     pub(super) dirs: BTreeMap<String, i64>,
     pub skills: Vec<Found>,
@@ -76,6 +77,7 @@ impl Shelf {
         let is_full = walk.is_full();
         let mut shelf = walk.shelf;
         shelf.skills.sort_by(|a, b| a.path.cmp(&b.path));
+        shelf.manifest.0.sort();
         let twins = shelf.twins();
         shelf.troubles.extend(twins);
         if is_full {
@@ -116,7 +118,7 @@ impl Shelf {
         };
         let mut looks = Looks { root, near: None };
         let mut dirs = self.dirs.iter();
-        let mut files = self.manifest.iter();
+        let mut files = self.manifest.0.iter();
         dirs.all(|(path, time)| looks.at(path).map_or(0, |(time, _)| time) == *time)
             && files.all(|(path, (time, size))| {
                 let now = looks.at(path);
@@ -196,9 +198,7 @@ impl Walk {
         let Some((bytes, meta)) = self.read(&file)? else {
             return Ok(false);
         };
-        self.shelf
-            .manifest
-            .insert(file.clone(), (changed(&meta), meta.len()));
+        self.note(&file, &meta);
         if !self.seen.insert((meta.dev(), meta.ino())) {
             return Ok(true);
         }
@@ -298,15 +298,19 @@ impl Walk {
         let Ok(Some((bytes, meta))) = self.read(&file) else {
             return;
         };
-        self.shelf
-            .manifest
-            .insert(file, (changed(&meta), meta.len()));
+        self.note(&file, &meta);
         let description = Document::parse(&String::from_utf8_lossy(&bytes)).description();
         if !description.is_empty() && !path.is_empty() {
             self.shelf
                 .category_descriptions
                 .insert(path.to_owned(), description);
         }
+    }
+
+    /// A file was read: the shelf holds as long as it stays as it is.
+    fn note(&mut self, file: &str, meta: &Metadata) {
+        let stamp = (changed(meta), meta.len());
+        self.shelf.manifest.0.push((file.to_owned(), stamp));
     }
 
     /// The beginning of a file, as far as its front matter goes; `None` if there is no such file.

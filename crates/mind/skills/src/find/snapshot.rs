@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use hermes_home::{Modes, replace_cache};
 use serde::{Deserialize, Serialize};
 
+use super::manifest::Manifest;
 use super::shelf::{Found, Shelf};
 
 const VERSION: u32 = 1;
@@ -18,7 +19,7 @@ const MAX_SIZE: u64 = 64 * 1024 * 1024;
 #[derive(Deserialize, Serialize)]
 struct File {
     version: u32,
-    manifest: BTreeMap<String, (i64, u64)>,
+    manifest: Manifest,
     skills: Vec<Found>,
     category_descriptions: BTreeMap<String, String>,
     root: PathBuf,
@@ -31,8 +32,8 @@ struct File {
 
 pub fn read(path: &Path) -> Vec<Shelf> {
     let small = fs::metadata(path).is_ok_and(|meta| meta.len() <= MAX_SIZE);
-    let bytes = small.then(|| fs::read(path).ok()).flatten();
-    let file: Option<File> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let text = small.then(|| fs::read_to_string(path).ok()).flatten();
+    let file: Option<File> = text.and_then(|text| serde_json::from_str(&text).ok());
     let Some(file) = file.filter(|file| file.version == VERSION) else {
         return Vec::new();
     };
