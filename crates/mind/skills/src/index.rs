@@ -123,18 +123,15 @@ fn entry(text: &mut String, lead: &str, name: &str, (about, dots): (&str, &str))
 
 /// The beginning of a text that fits, and what stands for the rest.
 fn cut(text: &str, width: usize) -> (&str, &'static str) {
-    let is_plain = text.as_bytes().get(..=width).is_some_and(<[u8]>::is_ascii);
-    if !is_plain && (text.len() <= width || text.char_indices().nth(width).is_none()) {
-        return (text, "");
-    }
-    let end = match is_plain {
-        true => width - 3,
-        false => text
-            .char_indices()
-            .nth(width - 3)
-            .map_or(text.len(), |(at, _)| at),
+    // Mostly a character is a byte, and nothing has to be counted.
+    let place_of = |nth: usize| match text.get(..=nth) {
+        Some(start) if start.is_ascii() => Some(nth),
+        _ => text.char_indices().nth(nth).map(|(at, _)| at),
     };
-    (text[..end].trim_end(), "...")
+    match (place_of(width), place_of(width - 3)) {
+        (Some(_), Some(end)) => (text[..end].trim_end(), "..."),
+        _ => (text, ""),
+    }
 }
 
 #[cfg(test)]
