@@ -100,7 +100,9 @@ fn change(app: &mut App, platform: &str, names: &[String], on: bool) -> Result<(
             continue;
         }
         let Some((leaf, _)) = leaves().find(|(leaf, _)| leaf == name) else {
-            say(&format!("✗ there is no toolset '{name}'"));
+            say(&format!(
+                "✗ there is no toolset '{name}'; `hermes tools list` shows them"
+            ));
             continue;
         };
         toolsets.push(leaf);

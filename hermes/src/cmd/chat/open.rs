@@ -455,7 +455,9 @@ fn selection(app: &App, talk: &Talk) -> Result<Selection> {
                 .is_some_and(|servers| servers.contains_key(server) || servers.contains_key(name))
     };
     for name in selection.unknown.iter().filter(|name| !is_server(name)) {
-        say(&format!("there is no toolset '{name}'"));
+        say(&format!(
+            "there is no toolset '{name}'; `hermes tools list` shows them"
+        ));
     }
     if selection.is_empty() && !talk.toolsets.is_empty() {
         say("none of the toolsets of -t exists");
