@@ -1,6 +1,6 @@
 //! Many servers at once: noticing that the machine slept, and not waking all of them in one instant.
 
-use std::sync::{Arc, Mutex, Once, Weak};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
@@ -23,8 +23,8 @@ struct Inner {
     /// Counts the mass events: resumes, and whatever the program reports.
     events: watch::Sender<u64>,
     gate: Semaphore,
-    /// Who has no servers is not woken to look at clocks.
-    watching: Once,
+    /// Whether somebody looks at the clocks now and then: only where there are servers.
+    is_watched: Mutex<bool>,
 }
 
 impl Herd {
@@ -37,7 +37,7 @@ impl Herd {
             events: watch::Sender::new(0),
             gate: Semaphore::new(timing.mass_limit),
             timing: timing.clone(),
-            watching: Once::new(),
+            is_watched: Mutex::new(false),
         }))
     }
 
@@ -70,13 +70,32 @@ impl Herd {
         *self.0.events.borrow()
     }
 
-    /// From the first server on, the clocks are watched.
+    /// From the first server to the last, the clocks are watched.
     pub(crate) fn events(&self) -> watch::Receiver<u64> {
-        self.0.watching.call_once(|| {
-            let every = self.0.timing.suspend_jump / 6;
-            TaskTracker::new().spawn(watch(Arc::downgrade(&self.0), every));
-        });
-        self.0.events.subscribe()
+        let mut is_watched = locked(&self.0.is_watched);
+        let events = self.0.events.subscribe();
+        if !std::mem::replace(&mut *is_watched, true) {
+            TaskTracker::new().spawn(self.clone().watch());
+        }
+        events
+    }
+
+    /// Looks at the clocks now and then, for as long as there is somebody to tell.
+    async fn watch(self) {
+        let every = self.0.timing.suspend_jump / 6;
+        loop {
+            tokio::select! {
+                () = sleep(every) => self.look(),
+                () = self.0.events.closed() => {
+                    let mut is_watched = locked(&self.0.is_watched);
+                    // A server may have come as the last one went.
+                    *is_watched = !self.0.events.is_closed();
+                    if !*is_watched {
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     /// Waits for a place among those who may act after a mass event.
@@ -84,17 +103,6 @@ impl Herd {
         sleep(self.0.timing.mass_spread.mul_f64(fastrand::f64())).await;
         // Nobody closes it; without a place the server would only be a little early.
         self.0.gate.acquire().await.ok()
-    }
-}
-
-/// Looks at the clocks now and then, for as long as there is somebody to tell.
-async fn watch(herd: Weak<Inner>, every: Duration) {
-    loop {
-        sleep(every).await;
-        match herd.upgrade() {
-            Some(herd) => Herd(herd).look(),
-            None => return,
-        }
     }
 }
 
@@ -148,8 +156,9 @@ mod tests {
         herd.look();
         check(1);
     }
+
     #[tokio::test(start_paused = true)]
-    async fn clocks_are_watched_from_the_first_server_on() {
+    async fn clocks_are_watched_from_the_first_server_to_the_last() {
         let clock = Arc::new(Sleeper::default());
         let herd = Herd::new(Arc::clone(&clock) as _, &Timing::default());
         clock.slept.store(3600, Ordering::Relaxed);
@@ -158,5 +167,12 @@ mod tests {
         let mut events = herd.events();
         events.changed().await.unwrap();
         assert_eq!(herd.count(), 1);
+        drop(events);
+        sleep(Duration::from_secs(60)).await;
+        clock.slept.store(7200, Ordering::Relaxed);
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(herd.count(), 1);
+        herd.events().changed().await.unwrap();
+        assert_eq!(herd.count(), 2);
     }
 }
